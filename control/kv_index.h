@@ -1,0 +1,77 @@
+// KvIndex: which leading tokens of a prompt storage already holds, in Full Blocks.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "control/messages.h"
+
+namespace dualpath {
+
+/// A trie of Full Blocks whose only branches are those that trajectories have: one path per
+/// session, and one per prefix that sessions share. A path is known by its visible length. A block
+/// is visible once its write is complete; a partial block is not stored and is computed again.
+class KvIndex {
+public:
+    explicit KvIndex(Tokens block) : block_{block} {}
+
+    /// Tokens of this prompt to read instead of compute: whole blocks of its context or shared
+    /// prefix. At least one token is left to compute. Also notes where the session's path now
+    /// branches: what an earlier turn held beyond `context` is another branch from here on.
+    Tokens look_up(const Request& request) {
+        Session& session = session_of(request.session);
+        session.turn = request.turn;
+        session.branch = request.context;
+        session.visible = std::min(session.visible, floor_to(request.context, block_));
+        Tokens hit = session.visible;
+        if (request.prefix) {
+            hit = std::max(hit, std::min(prefix_of(*request.prefix),
+                                         floor_to(request.prefix_tokens, block_)));
+        }
+        return std::min(hit, floor_to(request.prompt - Tokens{1}, block_));
+    }
+
+    /// The turn's KV is in storage up to `tokens` (whole blocks). A write that ends after the next
+    /// turn was looked up counts only below that turn's branch.
+    void written(const Request& request, Tokens tokens) {
+        Session& session = session_of(request.session);
+        const Tokens through = floor_to(tokens, block_);
+        const Tokens valid = session.turn == request.turn
+                                 ? through
+                                 : std::min(through, floor_to(session.branch, block_));
+        session.visible = std::max(session.visible, valid);
+        if (request.prefix) {
+            Tokens& shared = prefix_of(*request.prefix);
+            shared = std::max(shared, std::min(through, floor_to(request.prefix_tokens, block_)));
+        }
+    }
+
+    /// New weights: nothing stored so far is a hit any more.
+    void clear() {
+        sessions_.clear();
+        prefixes_.clear();
+    }
+
+private:
+    struct Session {
+        std::uint32_t turn = 0;
+        Tokens visible;
+        Tokens branch;
+    };
+    Session& session_of(SessionId id) {
+        if (sessions_.size() <= id.index()) sessions_.resize(id.index() + 1);
+        return sessions_[id.index()];
+    }
+    Tokens& prefix_of(PrefixId id) {
+        if (prefixes_.size() <= id.index()) prefixes_.resize(id.index() + 1);
+        return prefixes_[id.index()];
+    }
+
+    Tokens block_;
+    std::vector<Session> sessions_;
+    std::vector<Tokens> prefixes_;  ///< visible length
+};
+
+}  // namespace dualpath

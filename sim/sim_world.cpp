@@ -1,0 +1,341 @@
+// SimWorld: commands in, events out, time in between.
+#include "sim/sim_world.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/overloaded.h"
+
+namespace dualpath::sim {
+SimWorld::SimWorld(const Layout& layout, const Topology& topology, const ComputeModel& model,
+                   const SimSettings& settings, ResourceObserver* observer)
+    : layout_{layout},
+      topology_{topology},
+      model_{model},
+      settings_{settings},
+      observer_{observer},
+      network_{topology.resources(), settings.lanes},
+      prefill_engines_{layout.engine_count(Role::prefill)},
+      gpus_(layout.engines.size()),
+      local_paths_(layout.engines.size() * movement_names.size(), unopened),
+      pair_paths_(2 * prefill_engines_ * layout.engine_count(Role::decode), unopened),
+      network_seen_(topology.resources().size()),
+      useful_seen_(layout.engines.size()),
+      use_(topology.resources().size() + layout.engines.size()) {
+    for (const auto& engines : layout.expert_groups) groups_.emplace_back(DecodeBatch{engines, model});
+    for (std::uint32_t i = 0; i < layout.fetch_groups.size(); ++i) {
+        report(GroupFetched{FetchGroupId{i}});  // every leader asks for work at the start
+    }
+}
+
+void SimWorld::submit(const Arrival& arrival) {
+    CHECK(arrival.at >= now_ && arrival.output > Tokens{0}, "arrivals lie ahead and want a token");
+    const std::uint32_t slot = arrival.request.id.slot;
+    if (requests_.size() <= slot) requests_.resize(slot + 1);
+    requests_[slot] = {arrival, Tokens{0}, {}};
+    queue_.schedule(arrival.at + settings_.control_latency, {Internal::Kind::arrival, slot, 0});
+}
+
+void SimWorld::schedule(Instant at, const Event& event) {
+    outside_.push_back(event);
+    queue_.schedule(at, {Internal::Kind::outside, static_cast<std::uint32_t>(outside_.size() - 1), 0});
+}
+
+void SimWorld::execute(const Command& command) {
+    std::visit([this](const auto& c) { on(c); }, command);
+}
+
+std::optional<TimedEvent> SimWorld::next() {
+    while (ready_.empty()) {
+        start_flows();
+        const auto flow_at = network_.next(now_);
+        if (!flow_at && queue_.empty()) return std::nullopt;
+        ++internal_events_;
+        if (flow_at && (queue_.empty() || *flow_at <= queue_.top().at)) {
+            close_windows_before(*flow_at);
+            now_ = *flow_at;
+            flow_events_.clear();
+            network_.advance(now_, flow_events_);
+            for (std::size_t i = 0; i < flow_events_.size(); ++i) on_flow(flow_events_[i]);
+        } else {
+            const auto entry = queue_.pop();
+            close_windows_before(entry.at);
+            now_ = entry.at;
+            on_internal(entry.what);
+        }
+    }
+    TimedEvent event = ready_.front();
+    ready_.pop_front();
+    return event;
+}
+
+void SimWorld::on_internal(const Internal& what) {
+    switch (what.kind) {
+        case Internal::Kind::arrival: report(RequestArrived{requests_[what.index].arrival.request}); break;
+        case Internal::Kind::timer: report(TimerFired{TimerId{what.index}}); break;
+        case Internal::Kind::outside: outside(outside_[what.index]); break;
+        case Internal::Kind::flow_start:
+            if (transfers_[what.index].transfer.id.serial == what.serial &&
+                transfers_[what.index].state == SimTransfer::State::held) {
+                start_flow(what.index);
+            }
+            break;
+        case Internal::Kind::step_end: {
+            const ExpertGroupId id{what.index};
+            if (group(id).running && group(id).step == what.serial) end_step(id);
+            break;
+        }
+    }
+}
+
+void SimWorld::outside(const Event& event) {
+    report(event);
+    if (const auto* lost = std::get_if<EngineLost>(&event)) {
+        drop_step(layout_.engines[lost->id.index()].expert_group);
+    } else if (const auto* back = std::get_if<EngineBack>(&event)) {
+        report_fetches(layout_.engines[back->id.index()].expert_group);
+    }
+}
+
+void SimWorld::on(const SetTimer& command) {
+    CHECK(command.at >= now_, "a timer lies ahead");
+    queue_.schedule(command.at, {Internal::Kind::timer, command.id.value, 0});
+}
+
+void SimWorld::on(const Cancel& command) {
+    std::visit(overloaded{
+                   [&](TransferId id) { cancel_transfer(id); },
+                   [&](StepId id) {
+                       if (group(id.group).running && group(id.group).step == id.number) {
+                           drop_step(id.group);
+                       }
+                   },
+                   [&](RequestId id) {
+                       SimRequest& r = requests_[id.slot];
+                       Group& g = group(r.decodes_in);
+                       CHECK(!g.running, "the batch changes between steps");
+                       r.produced += g.batch.leave(id, g.step + 1);
+                   },
+               },
+               command.what);
+}
+
+// ---- steps ------------------------------------------------------------------------------------
+
+void SimWorld::on(const StartStep& command) {
+    CHECK(std::holds_alternative<std::monostate>(command.after), "steps wait by their loads");
+    Group& g = group(command.step.id.group);
+    CHECK(!g.running, "a group runs one step at a time");
+    g.step = command.step.id.number;
+    g.running = true;
+    g.computing = false;
+    g.finished.clear();
+    g.useful.assign(layout_.expert_groups[command.step.id.group.index()].size(), 0.0);
+    if (command.step.role == Role::prefill) start_prefill(command.step);
+    else start_decode(command.step);
+}
+
+/// Lock step: a layer lasts as long as its slowest rank's attention, then the shared part.
+void SimWorld::start_prefill(const Step& step) {
+    Group& g = group(step.id.group);
+    g.chunks.assign(step.chunks.begin(), step.chunks.end());
+    const std::uint32_t first = layout_.expert_groups[step.id.group.index()].front().value;
+    std::vector<Duration> attention(g.useful.size());
+    std::vector<Tokens> tokens(g.useful.size());
+    Tokens all{};
+    g.first_layers_missing = g.loads_missing = 0;
+    for (const Chunk& chunk : g.chunks) {
+        const std::size_t rank = chunk.engine.value - first;
+        attention[rank] += chunk.attention;
+        tokens[rank] += chunk.tokens;
+        all += chunk.tokens;
+        if (!chunk.load) continue;
+        transfers_[chunk.load->slot].feeds = step.id;
+        ++g.first_layers_missing;
+        ++g.loads_missing;
+    }
+    const Duration slowest = *std::max_element(attention.begin(), attention.end());
+    const Tokens most = *std::max_element(tokens.begin(), tokens.end());
+    const Duration shared = model_.prefill_shared_layer(most, all) * settings_.layers;
+    g.compute = slowest + shared;
+    g.layer = g.compute / settings_.layers;
+    for (std::size_t rank = 0; rank < g.useful.size(); ++rank) {
+        g.useful[rank] = to_seconds(attention[rank]) + to_seconds(shared) * (tokens[rank] / most);
+    }
+    if (settings_.collectives && g.compute > Duration{0}) {
+        set_collective_rate(step.id.group, model_.prefill_collective_rate(most, g.compute));
+    }
+    if (g.first_layers_missing == 0) begin_compute(step.id.group);
+}
+
+/// The first layer of every load is there.
+void SimWorld::begin_compute(ExpertGroupId id) {
+    Group& g = group(id);
+    g.computing = true;
+    g.compute_start = now_;
+    begin_useful(id, g.compute);
+    for (const std::uint32_t slot : g.sends) start_send(slot);
+    if (g.loads_missing == 0) schedule_step_end(id, now_ + g.compute);
+}
+
+void SimWorld::load_progress(StepId step, bool ended) {
+    Group& g = group(step.group);
+    if (!g.running || g.step != step.number) return;
+    if (!ended) {
+        if (--g.first_layers_missing == 0) begin_compute(step.group);
+        return;
+    }
+    if (--g.loads_missing > 0 || !g.computing) return;
+    schedule_step_end(step.group, std::max(g.compute_start + g.compute, now_ + g.layer));
+}
+
+void SimWorld::start_decode(const Step& step) {
+    Group& g = group(step.id.group);
+    for (const Join& join : step.joins) {
+        SimRequest& r = requests_[join.request.slot];
+        r.decodes_in = step.id.group;
+        g.batch.join(join, step.id.number, r.arrival.output - r.produced);
+    }
+    const Duration time = g.batch.step_time();
+    int most = 0;
+    for (const RankLoad& rank : g.batch.ranks()) most = std::max(most, rank.sequences);
+    for (std::size_t rank = 0; rank < g.useful.size(); ++rank) {
+        g.useful[rank] = to_seconds(time) * g.batch.ranks()[rank].sequences / most;
+    }
+    if (settings_.collectives && time > Duration{0}) {
+        set_collective_rate(step.id.group, model_.decode_collective_rate(most, time));
+    }
+    begin_useful(step.id.group, time);
+    schedule_step_end(step.id.group, now_ + time);
+}
+
+void SimWorld::schedule_step_end(ExpertGroupId id, Instant at) {
+    queue_.schedule(at, {Internal::Kind::step_end, id.value, group(id).step});
+}
+
+void SimWorld::end_step(ExpertGroupId id) {
+    Group& g = group(id);
+    g.running = g.computing = false;
+    end_useful(id);
+    if (layout_.role_of(id) == Role::decode) {
+        g.batch.advance(g.step, g.finished);
+        if (g.batch.empty()) set_collective_rate(id, {0});
+    } else {
+        for (const Chunk& chunk : g.chunks) {
+            if (chunk.end != Chunk::End::last) continue;
+            SimRequest& r = requests_[chunk.request.slot];
+            r.produced += Tokens{1};
+            if (r.produced >= r.arrival.output) g.finished.push_back(chunk.request);
+        }
+        for (const std::uint32_t slot : std::exchange(g.sends, {})) {
+            if (transfers_[slot].state != SimTransfer::State::at_mark) continue;
+            transfers_[slot].state = SimTransfer::State::flowing;  // the last layer may go
+            transfers_[slot].flow = network_.start(now_, path(transfers_[slot].transfer),
+                                                   transfers_[slot].rest, slot);
+        }
+        set_collective_rate(id, {0});
+    }
+    report(StepDone{{id, g.step}, g.finished});
+    report_fetches(id);
+}
+
+void SimWorld::drop_step(ExpertGroupId id) {
+    Group& g = group(id);
+    if (g.running) end_useful(id);
+    g.running = g.computing = false;
+    g.sends.clear();
+    g.batch.clear();
+    set_collective_rate(id, {0});
+}
+
+void SimWorld::report_fetches(ExpertGroupId id) {
+    for (const FetchGroupId fetch : layout_.fetch_groups_of[id.index()]) report(GroupFetched{fetch});
+}
+
+/// The all-to-all of a group as a steady load of the high lane. Re-rating every CNIC at each step
+/// would cost more than it tells, so changes below 2 % of a CNIC are passed over.
+void SimWorld::set_collective_rate(ExpertGroupId id, BytesPerSecond rate) {
+    Group& g = group(id);
+    const auto& engines = layout_.expert_groups[id.index()];
+    const double capacity =
+        topology_.resources()[topology_.engine_resource(engines.front(), ResourceKind::cnic_tx).index()]
+            .capacity.value;
+    const double wanted = std::min(rate.value, 0.9 * capacity);
+    if (wanted == g.collective_rate) return;
+    if (wanted > 0 && std::abs(wanted - g.collective_rate) < 0.02 * capacity) return;
+    g.collective_rate = wanted;
+    for (const EngineId engine : engines) {
+        for (const auto kind : {ResourceKind::cnic_read, ResourceKind::cnic_write,
+                                ResourceKind::cnic_tx, ResourceKind::cnic_rx}) {
+            network_.set_background(topology_.engine_resource(engine, kind), {wanted}, now_);
+        }
+    }
+}
+
+void SimWorld::begin_useful(ExpertGroupId id, Duration over) {
+    const auto& engines = layout_.expert_groups[id.index()];
+    for (std::size_t rank = 0; rank < engines.size(); ++rank) {
+        Gpu& gpu = gpus_[engines[rank].index()];
+        gpu.rate = over > Duration{0} ? group(id).useful[rank] / to_seconds(over) : 0;
+        gpu.since = now_;
+    }
+}
+
+void SimWorld::end_useful(ExpertGroupId id) {
+    const auto& engines = layout_.expert_groups[id.index()];
+    for (std::size_t rank = 0; rank < engines.size(); ++rank) {
+        Gpu& gpu = gpus_[engines[rank].index()];
+        // A step that waited for its loads took longer than it computed: no more than its work.
+        gpu.useful_s += std::min(gpu.rate * to_seconds(now_ - gpu.since), group(id).useful[rank]);
+        gpu.rate = 0;
+        gpu.since = now_;
+    }
+}
+
+double SimWorld::useful_seconds(const Gpu& gpu, Instant at) const {
+    return gpu.useful_s + gpu.rate * to_seconds(at - gpu.since);
+}
+
+// ---- resource records -------------------------------------------------------------------------
+
+std::vector<ResourceColumn> SimWorld::columns() const {
+    std::vector<ResourceColumn> columns;
+    for (const Resource& r : topology_.resources()) {
+        columns.push_back({r.name, std::string{resource_kind_names[static_cast<std::size_t>(r.kind)]},
+                           r.role, r.capacity.value});
+    }
+    for (std::uint32_t i = 0; i < layout_.engines.size(); ++i) {
+        const auto& pcie =
+            topology_.resources()[topology_.engine_resource(EngineId{i}, ResourceKind::pcie_in).index()];
+        columns.push_back({pcie.name.substr(0, pcie.name.rfind('.')) + ".gpu", "gpu",
+                           layout_.engines[i].role, 1.0});
+    }
+    return columns;
+}
+
+void SimWorld::close_windows_before(Instant at) {
+    if (!observer_) return;
+    while (window_start_ + settings_.window <= at) close_window(window_start_ + settings_.window);
+}
+
+void SimWorld::close_windows() {
+    if (observer_ && now_ > window_start_) close_window(now_);
+}
+
+void SimWorld::close_window(Instant at) {
+    const std::size_t resources = topology_.resources().size();
+    for (std::uint32_t i = 0; i < resources; ++i) {
+        const FairShare::Usage usage = network_.usage(ResourceId{i}, at);
+        use_[i] = {usage.bytes - network_seen_[i].bytes, usage.at_limit_s - network_seen_[i].at_limit_s};
+        network_seen_[i] = usage;
+    }
+    for (std::size_t i = 0; i < gpus_.size(); ++i) {
+        const double useful = useful_seconds(gpus_[i], at);
+        use_[resources + i] = {useful - useful_seen_[i], 0};
+        useful_seen_[i] = useful;
+    }
+    observer_->on_window(window_start_, at, use_);
+    window_start_ = at;
+}
+
+}  // namespace dualpath::sim
