@@ -244,6 +244,7 @@ void DualPathControl::commit_decode(Slot slot, EngineId id) {
 
 // ---- prefill engines --------------------------------------------------------------------------
 
+/// Groups that wait for work at the same instant are served as one, so that none of them takes all.
 void DualPathControl::serve_prefill() {
     if (prefill_queue_.empty()) return;
     if (prefill_policy_->scope() == PrefillPolicy::Scope::all_engines) {
@@ -251,15 +252,17 @@ void DualPathControl::serve_prefill() {
         return;
     }
     if (open_prefill_ == 0) return;
-    for (std::size_t i = 0; i < fetch_groups_.size() && !prefill_queue_.empty(); ++i) {
-        const auto id = FetchGroupId{static_cast<std::uint32_t>(i)};
-        if (fetch_groups_[i].waiting == 0 || facts_.layout.role_of(id) != Role::prefill) continue;
-        assign_prefill(facts_.layout.fetch_groups[i]);
+    fetching_.clear();
+    for (std::size_t i = 0; i < fetch_groups_.size(); ++i) {
+        if (fetch_groups_[i].waiting == 0 || facts_.layout.nodes[i] != Role::prefill) continue;
+        const auto& engines = facts_.layout.fetch_groups[i];
+        fetching_.insert(fetching_.end(), engines.begin(), engines.end());
     }
+    assign_prefill(fetching_);
 }
 
-/// First come first served until the policy says stop; false when it said so.
-bool DualPathControl::assign_prefill(const std::vector<EngineId>& engines) {
+/// First come first served until the policy says stop.
+void DualPathControl::assign_prefill(const std::vector<EngineId>& engines) {
     prefill_candidates_.clear();
     for (const EngineId id : engines) {
         if (group(place(id).expert_group).phase == ExpertGroupState::Phase::lost) continue;
@@ -268,14 +271,13 @@ bool DualPathControl::assign_prefill(const std::vector<EngineId>& engines) {
     }
     while (!prefill_queue_.empty()) {
         const auto at = prefill_policy_->choose(prefill_candidates_);
-        if (!at) return false;
+        if (!at) return;
         PrefillCandidate& candidate = prefill_candidates_[*at];
         const Slot slot = prefill_queue_.front();
         prefill_queue_.pop_front();
         candidate.load += state(slot).request.prompt;
         choose_prefill(slot, candidate.engine);
     }
-    return true;
 }
 
 // ---- steps ------------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ private:
     void assign_decode(const std::vector<EngineId>& engines, std::deque<Slot>& queue);
     void commit_decode(Slot slot, EngineId engine);
     void serve_prefill();
-    bool assign_prefill(const std::vector<EngineId>& engines);
+    void assign_prefill(const std::vector<EngineId>& engines);
     void notice(ExpertGroupId group);
     void start_noticed();
     void start_prefill(ExpertGroupId group);
@@ -153,6 +153,7 @@ private:
     std::vector<Command>* commands_ = nullptr;  ///< of the call to handle() under way
 
     // Scratch, kept to avoid allocation.
+    std::vector<EngineId> fetching_;
     std::vector<PrefillCandidate> prefill_candidates_;
     std::vector<DecodeCandidate> decode_candidates_;
     std::vector<DecodeDemand> demands_;

@@ -192,15 +192,19 @@ BytesPerSecond ComputeModel::prefill_collective_rate(Tokens rank, Duration step)
     return prefill_collective_bytes(rank) / step;
 }
 
-Duration ComputeModel::decode_attention_layer(RankLoad rank) const {
-    if (rank.sequences == 0) return Duration{};
+double ComputeModel::decode_attention_seconds(RankLoad rank) const {
+    if (rank.sequences == 0) return 0;
     const double scanned = real(rank.context_tokens);
     const double length = scanned / rank.sequences;
     const double attended = rank.sequences * ((1 - sliding_share_) * std::min(length, limit_) +
                                               sliding_share_ * std::min(length, sliding_limit_));
     const double compute = attended * core_seconds_ + scanned * indexer_seconds_;
     const double read = attended * core_read_ + scanned * indexer_read_;
-    return from_seconds(std::max(compute, read));
+    return std::max(compute, read);
+}
+
+Duration ComputeModel::decode_attention_layer(RankLoad rank) const {
+    return from_seconds(decode_attention_seconds(rank));
 }
 
 Duration ComputeModel::decode_shared_layer(int most_sequences, int group_sequences) const {
@@ -231,15 +235,15 @@ Duration ComputeModel::decode_step(Duration slowest_attention_layer, int most_se
 Duration ComputeModel::decode_step(std::span<const RankLoad> ranks) const {
     CHECK(ranks.size() <= static_cast<std::size_t>(facts_.decode_ep),
           "a group steps with no more ranks than it has");
-    Duration slowest{};
+    double slowest = 0;
     int most = 0;
     int all = 0;
     for (const RankLoad& rank : ranks) {
-        slowest = std::max(slowest, decode_attention_layer(rank));
+        slowest = std::max(slowest, decode_attention_seconds(rank));
         most = std::max(most, rank.sequences);
         all += rank.sequences;
     }
-    return decode_step(slowest, most, all);
+    return decode_step(from_seconds(slowest), most, all);
 }
 
 }  // namespace dualpath

@@ -95,6 +95,7 @@ private:
     void set_attention();
     double touched_experts(double tokens) const;  ///< fraction of all
     double collective_seconds(const Side& side, double tokens) const;
+    double decode_attention_seconds(RankLoad rank) const;
     Duration shared_layer(const Side& side, double slowest, double group) const;
 
     ComputeFacts facts_;

@@ -268,11 +268,15 @@ void FairShare::evaluate(LinkIndex link, Instant now) {
     const double level = links_[link].members.empty() ? unlimited : solve(links_[link]);
     if (differs(level, links_[link].level)) set_level(link, level);
     const double current = links_[link].level;
+    double load = links_[link].background;
     for (std::size_t i = 0; i < links_[link].members.size(); ++i) {
         const ClassIndex c = links_[link].members[i];
         const double rate = std::min(current, limit_[i]);
         if (differs(rate, classes_[c].rate)) set_rate(c, rate, link, now);
+        load += classes_[c].rate * classes_[c].flows;
     }
+    change_load(links_[link], load - links_[link].load, now);  // drops the rounding it gathered
+    if (links_[link].is_high) touched_lanes_.push_back(link);
 }
 
 void FairShare::update_lanes(LinkIndex link) {

@@ -24,10 +24,9 @@ struct TrajectoryClass {
     ClippedLogNormal first_prompt;  ///< append of the first turn
     ClippedLogNormal append;        ///< append of a late turn
     ClippedLogNormal output;        ///< output of a late turn
-    /// Sigma of a trajectory's own pace, log-normal with median 1 and redrawn beyond two sigma,
-    /// so that no trajectory is extreme. It multiplies all its appends and outputs but the first
-    /// prompt.
-    double pace_sigma;
+    /// A trajectory has a pace that multiplies all its appends and outputs but the first prompt:
+    /// log-uniform from 1 / pace_range to pace_range, spread evenly over the trajectories.
+    double pace_range;
     /// Agents read before they write: turn i appends 1 + early_reading * exp(-i / reading_turns)
     /// times as much as a late one and outputs 1 - early_silence * exp(-i / silent_turns) times.
     double early_reading = 0;

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace dualpath {
@@ -17,6 +18,8 @@ bool is_blank(std::string_view line) {
     return line.find_first_not_of(" \t") == std::string_view::npos;
 }
 
+std::string errno_text() { return std::generic_category().message(errno); }
+
 }  // namespace
 
 void TextLines::Close::operator()(gzFile_s* file) const noexcept { gzclose_r(file); }
@@ -24,8 +27,7 @@ void TextLines::Close::operator()(gzFile_s* file) const noexcept { gzclose_r(fil
 TextLines::TextLines(const std::filesystem::path& path)
     : path_{path.string()}, file_{gzopen(path.c_str(), "rb")} {
     if (!file_) {
-        throw InputError{Place{path_, 0, {}},
-                         std::string{"the file cannot be opened: "} + std::strerror(errno)};
+        throw InputError{Place{path_, 0, {}}, "the file cannot be opened: " + errno_text()};
     }
 }
 
@@ -57,24 +59,24 @@ bool TextLines::read_line(std::string& line) {
     return !line.empty();
 }
 
-/// Reads the next piece; false at the end of the file.
+/// Reads the next piece; false at the end of the file. What could be read before an error is handed
+/// out first, so that the error stands where the lines end.
 bool TextLines::fill() {
     const int count = gzread(file_.get(), buffer_.data(), static_cast<unsigned>(buffer_.size()));
-    int status = Z_OK;
-    const char* const what = gzerror(file_.get(), &status);
-    if (status == Z_BUF_ERROR) {
-        throw InputError{Place{path_, line_, {}}, "the gzip data is cut off after this line"};
-    }
-    if (status == Z_ERRNO) {
-        throw InputError{Place{path_, line_, {}},
-                         std::string{"the file cannot be read: "} + std::strerror(errno)};
-    }
-    if (status != Z_OK) {
-        throw InputError{Place{path_, line_, {}}, std::string{"the gzip data is damaged: "} + what};
-    }
+    if (count <= 0) refuse_if_broken();
     used_ = 0;
     filled_ = static_cast<std::size_t>(std::max(count, 0));
     return filled_ > 0;
+}
+
+void TextLines::refuse_if_broken() const {
+    int status = Z_OK;
+    const std::string what = gzerror(file_.get(), &status);
+    const Place here{path_, line_ + 1, {}};
+    if (status == Z_OK) return;
+    if (status == Z_BUF_ERROR) throw InputError{here, "the gzip data is cut off here"};
+    if (status == Z_ERRNO) throw InputError{here, "the file cannot be read: " + errno_text()};
+    throw InputError{here, "the gzip data is damaged: " + what};
 }
 
 }  // namespace dualpath

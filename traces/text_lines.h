@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/input_error.h"
 
@@ -35,6 +36,7 @@ private:
 
     bool read_line(std::string& line);
     bool fill();
+    void refuse_if_broken() const;
 
     std::string path_;
     std::unique_ptr<gzFile_s, Close> file_;

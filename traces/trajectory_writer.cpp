@@ -11,6 +11,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;  // keys in the order of the format's description
 
+constexpr auto kReplace = Json::error_handler_t::replace;
+
 Json turn_to_json(const Turn& turn) {
     Json json{{"append_tokens", turn.append.value}, {"output_tokens", turn.output.value}};
     if (turn.tool_latency) json["tool_latency_s"] = trajectory_seconds(*turn.tool_latency);
@@ -35,7 +37,7 @@ Json trajectory_to_json(const Trajectory& trajectory) {
 
 void write_trajectories(std::ostream& out, std::span<const Trajectory> trajectories) {
     for (const Trajectory& trajectory : trajectories) {
-        out << trajectory_to_json(trajectory).dump() << '\n';
+        out << trajectory_to_json(trajectory).dump(-1, ' ', false, kReplace) << '\n';
     }
 }
 

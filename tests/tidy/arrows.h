@@ -94,6 +94,14 @@ inline Findings arrows_not_downward(const std::vector<Room>& rooms) {
     return findings;
 }
 
+inline std::string against_arrows(const std::string& room, const std::string& path) {
+    const std::size_t slash = path.find('/');
+    if (slash == path.npos) return "write the whole path: #include \"" + room + "/" + path + "\"";
+    return room + " does not see " + path.substr(0, slash) +
+           " (dualpath_room in CMakeLists.txt): pass what it needs as an argument, or move the"
+           " shared part to a lower room";
+}
+
 inline Findings includes_against_arrows(const std::vector<Source>& sources,
                                         const std::vector<Room>& rooms) {
     std::map<std::string, std::set<std::string>> sees;
@@ -110,14 +118,7 @@ inline Findings includes_against_arrows(const std::vector<Source>& sources,
             const std::string target = include.path.substr(0, include.path.find('/'));
             const bool ours = include.quoted || sees.contains(target);
             if (!ours || target == room || sees[room].contains(target)) continue;
-            findings.push_back(
-                {source.path, include.line,
-                 target == include.path
-                     ? "write the whole path: #include \"" + room + "/" + include.path + "\""
-                     : room + " does not see " + target +
-                           " (dualpath_room in CMakeLists.txt): pass"
-                           " what it needs as an argument, or move the shared part to a lower "
-                           "room"});
+            findings.push_back({source.path, include.line, against_arrows(room, include.path)});
         }
     }
     return findings;

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include <chrono>
 #include <string>
@@ -145,23 +146,25 @@ TEST(TrajectoryReader, FileWithoutTrajectoriesIsRefused) {
                 HasSubstr("t.jsonl: has no trajectories"));
 }
 
-// Cut at every length: never a crash, never silence. Two bytes are no gzip header yet, so zlib
-// passes them through as text, which is then no JSON.
+// Cut at every length: never silence. A single byte is no gzip header yet, so it passes as text,
+// which is then no JSON; without the last 4 bytes the line is whole, but not the trailer after it.
 TEST(TrajectoryReader, CutOffGzipIsRefusedWhereverItIsCut) {
     const std::string whole = gzip(kOneTurn);
     for (std::size_t size = 0; size < whole.size(); ++size) {
         EXPECT_THAT(refusal(read_trajectories, "t.jsonl.gz", whole.substr(0, size)),
                     HasSubstr("t.jsonl.gz"));
     }
+    EXPECT_THAT(refusal(read_trajectories, "t.jsonl.gz", whole.substr(0, 40)),
+                HasSubstr("t.jsonl.gz:1: the gzip data is cut off"));
     EXPECT_THAT(refusal(read_trajectories, "t.jsonl.gz", whole.substr(0, whole.size() - 4)),
-                HasSubstr("the gzip data is cut off"));
+                HasSubstr("t.jsonl.gz:2: the gzip data is cut off"));
 }
 
 TEST(TrajectoryReader, DamagedGzipIsRefused) {
     std::string bytes = gzip(kOneTurn);
     bytes[bytes.size() - 6] ^= 1;  // in the CRC, the first four of the last eight bytes
     EXPECT_THAT(refusal(read_trajectories, "t.jsonl.gz", bytes),
-                AllOf(HasSubstr("t.jsonl.gz"), HasSubstr("the gzip data is damaged")));
+                HasSubstr("t.jsonl.gz:1: the gzip data is damaged"));
 }
 
 // The column is that of the first byte that cannot be: `}` after the comma is the 13th.
@@ -266,6 +269,14 @@ TEST(TrajectoryReader, LongValueIsShortenedInTheMessage) {
     const std::string message =
         refusal_of_turn(R"("append_tokens":")" + std::string(5000, 'x') + '"');
     EXPECT_LT(message.size(), 300U);
+}
+
+// Whatever one wrong byte does, the reader returns or names the file.
+RC_GTEST_PROP(TrajectoryReader, OneWrongByteNeverCrashesTheReader, ()) {
+    std::string bytes{kOneTurn};
+    bytes[*rc::gen::inRange<std::size_t>(0, bytes.size())] = *rc::gen::arbitrary<char>();
+    const std::string message = refusal(read_trajectories, "t.jsonl", bytes);
+    RC_ASSERT(message.empty() || message.find("t.jsonl") != std::string::npos);
 }
 
 // Ten sessions; trace_0012 opens with tools 11,899, system 2,767 and an append of 495.

@@ -32,6 +32,14 @@ TEST(TrajectoryWriter, LeavesOutWhatIsNotThere) {
               "\n");
 }
 
+TEST(TrajectoryWriter, NameThatIsNotUtf8StillGivesReadableJson) {
+    Trajectory trajectory;
+    trajectory.session_id = "a\xFF";
+    trajectory.turns = {{3_tok, 4_tok, {}, {}}};
+    const TemporaryFile file{"t.jsonl", written({trajectory})};
+    EXPECT_EQ(read_trajectories(file.path()).trajectories[0].session_id, "a\xEF\xBF\xBD");
+}
+
 /// Up to 11.6 days, in whole nanoseconds.
 rc::Gen<std::optional<Duration>> any_time() {
     return rc::gen::map(rc::gen::maybe(rc::gen::inRange<std::int64_t>(0, 1'000'000'000'000'001)),

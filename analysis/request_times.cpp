@@ -1,0 +1,238 @@
+// RequestTimes: when each request reached its stages, read off the seam.
+#include "analysis/request_times.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/overloaded.h"
+
+namespace dualpath {
+
+std::optional<Duration> RequestRecord::ttft() const {
+    if (!first_token) return std::nullopt;
+    return *first_token - request.submitted;
+}
+
+std::optional<Duration> RequestRecord::ttst() const {
+    if (!first_token || !second_token) return std::nullopt;
+    return *second_token - *first_token;
+}
+
+std::optional<double> RequestRecord::tpot_s() const {
+    if (!second_token || generated <= Tokens{2}) return std::nullopt;
+    return to_seconds(end - *second_token) / static_cast<double>(generated.value - 2);
+}
+
+std::optional<TtftParts> RequestRecord::ttft_parts() const {
+    if (!engines_chosen || !allocated || !read_done || !first_token) return std::nullopt;
+    return TtftParts{*engines_chosen - request.submitted, *allocated - *engines_chosen,
+                     *read_done - *allocated, *first_token - *read_done};
+}
+
+namespace {
+
+template <class T>
+T& grown(std::vector<T>& values, std::size_t index) {
+    if (values.size() <= index) values.resize(index + 1);
+    return values[index];
+}
+
+}  // namespace
+
+RequestTimes::RequestTimes(const std::vector<std::uint32_t>& engines_by_group, Ended ended)
+    : ended_{std::move(ended)}, groups_(engines_by_group.size()) {
+    for (std::uint32_t i = 0; i < engines_by_group.size(); ++i) {
+        group_of_.insert(group_of_.end(), engines_by_group[i], ExpertGroupId{i});
+    }
+}
+
+void RequestTimes::on_event(const TimedEvent& event, std::span<const Command> commands) {
+    now_ = event.at;
+    std::visit(overloaded{[this](const RequestArrived& e) { see(e); },
+                          [this](const TransferDone& e) { see(e); },
+                          [this](const StepDone& e) { see(e); },
+                          [this](const EngineLost& e) { see(e); },
+                          [](const auto&) {}},
+               event.event);
+    for (const Command& command : commands) {
+        std::visit(overloaded{[](const SetTimer&) {}, [this](const auto& c) { see(c); }}, command);
+    }
+}
+
+// ---- events -----------------------------------------------------------------------------------
+
+void RequestTimes::see(const RequestArrived& event) {
+    Active& active = grown(active_, event.request.id.slot);
+    CHECK(!active.open, "a slot holds one request at a time");
+    active = {.record = {.request = event.request}, .open = true};
+    ++unfinished_;
+}
+
+void RequestTimes::see(const TransferDone& event) {
+    if (event.id.slot >= reads_.size()) return;
+    auto& read = reads_[event.id.slot];
+    if (!read || read->transfer != event.id) return;
+    Active* active = find(read->request);
+    if (active && !active->computing && event.status == Status::ok) {
+        active->record.read_done = now_;
+    }
+    read.reset();
+}
+
+void RequestTimes::see(const StepDone& event) {
+    if (event.status == Status::failed) {
+        lose(event.step.group);
+        return;
+    }
+    Group& g = group(event.step.group);
+    ++g.steps;
+    for (const RequestId id : g.last_chunks) {
+        if (Active* active = find(id)) {
+            active->record.first_token = now_;
+            active->has_first = true;
+        }
+    }
+    for (const RequestId id : g.joins) {
+        Active* active = find(id);
+        if (active && active->decoding) active->record.second_token = now_;
+    }
+    g.last_chunks.clear();
+    g.joins.clear();
+}
+
+void RequestTimes::see(const EngineLost& event) {
+    if (event.id.index() < group_of_.size()) lose(group_of_[event.id.index()]);
+}
+
+/// The running step is dropped, the batch is gone, and reads for its engines will not start.
+void RequestTimes::lose(ExpertGroupId id) {
+    Group& g = group(id);
+    g.last_chunks.clear();
+    g.joins.clear();
+    const auto in_group = [&](EngineId engine) {
+        return engine.index() < group_of_.size() && group_of_[engine.index()] == id;
+    };
+    for (Active& active : active_) {
+        if (!active.open || active.record.attempts == 0) continue;
+        if (active.decoding == id) end_attempt(active);
+        if (in_group(active.record.prefill) || in_group(active.record.decode)) {
+            forget_read(active.record);
+        }
+    }
+}
+
+// ---- commands ---------------------------------------------------------------------------------
+
+void RequestTimes::see(const AssignRequest& command) {
+    Active* active = find(command.id);
+    if (!active) return;
+    end_attempt(*active);
+    RequestRecord& r = active->record;
+    if (r.attempts > 0) forget_read(r);
+    r.prefill = command.prefill;
+    r.decode = command.decode;
+    r.path = command.path;
+    r.hit = command.hit;
+    r.decode_chosen = command.decode_chosen;
+    r.engines_chosen = command.engines_chosen;
+    r.allocated = r.read_done = now_;
+    r.first_token = r.second_token = std::nullopt;
+    active->computing = false;
+    ++r.attempts;
+    if (r.hit > Tokens{0}) waiting_reads(r).push_back(command.id);
+}
+
+void RequestTimes::see(const StartTransfer& command) {
+    const Transfer& transfer = command.transfer;
+    auto& read = grown(reads_, transfer.id.slot);
+    read.reset();
+    if (transfer.movement != Movement::storage_to_host) return;
+    auto& waiting = grown(unread_, transfer.from.index());
+    if (waiting.empty()) return;
+    read = Read{transfer.id, waiting.front()};
+    waiting.pop_front();
+}
+
+void RequestTimes::see(const StartStep& command) {
+    Group& g = group(command.step.id.group);
+    g.last_chunks.clear();
+    g.joins.clear();
+    for (const Chunk& chunk : command.step.chunks) {
+        Active* active = find(chunk.request);
+        if (!active) continue;
+        if (!std::exchange(active->computing, true)) forget_read(active->record);
+        if (chunk.end == Chunk::End::last) g.last_chunks.push_back(chunk.request);
+    }
+    for (const Join& join : command.step.joins) {
+        Active* active = find(join.request);
+        if (!active) continue;
+        active->decoding = command.step.id.group;
+        active->join_steps = g.steps;
+        g.joins.push_back(join.request);
+    }
+}
+
+void RequestTimes::see(const Cancel& command) {
+    if (const auto* transfer = std::get_if<TransferId>(&command.what)) {
+        if (transfer->slot >= reads_.size()) return;
+        auto& read = reads_[transfer->slot];
+        if (read && read->transfer == *transfer) read.reset();
+    } else if (const auto* step = std::get_if<StepId>(&command.what)) {
+        group(step->group).last_chunks.clear();
+        group(step->group).joins.clear();
+    } else if (Active* active = find(std::get<RequestId>(command.what))) {
+        end_attempt(*active);
+    }
+}
+
+void RequestTimes::see(const RequestFinished& command) {
+    Active* active = find(command.id);
+    if (!active) return;
+    RequestRecord& r = active->record;
+    if (r.attempts > 0) forget_read(r);
+    r.generated = generated(*active);
+    r.end = now_;
+    r.outcome = command.outcome;
+    active->open = false;
+    --unfinished_;
+    if (ended_) ended_(r);
+}
+
+// ---- bookkeeping ------------------------------------------------------------------------------
+
+RequestTimes::Active* RequestTimes::find(RequestId id) {
+    if (id.slot >= active_.size()) return nullptr;
+    Active& active = active_[id.slot];
+    return active.open && active.record.request.id == id ? &active : nullptr;
+}
+
+RequestTimes::Group& RequestTimes::group(ExpertGroupId id) { return grown(groups_, id.index()); }
+
+Tokens RequestTimes::generated(const Active& active) {
+    Tokens tokens = active.before;
+    if (active.has_first) tokens += Tokens{1};
+    if (active.decoding) {
+        const std::uint64_t steps = group(*active.decoding).steps - active.join_steps;
+        tokens += Tokens{static_cast<std::int64_t>(steps)};
+    }
+    return tokens;
+}
+
+/// What it generated so far stays generated; the next attempt goes on from there.
+void RequestTimes::end_attempt(Active& active) {
+    active.before = generated(active);
+    active.has_first = false;
+    active.decoding.reset();
+}
+
+std::deque<RequestId>& RequestTimes::waiting_reads(const RequestRecord& record) {
+    const EngineId reader = record.path == ReadPath::prefill ? record.prefill : record.decode;
+    return grown(unread_, reader.index());
+}
+
+void RequestTimes::forget_read(const RequestRecord& record) {
+    std::erase(waiting_reads(record), record.request.id);
+}
+
+}  // namespace dualpath
