@@ -20,7 +20,7 @@ std::string shown(const Json& value) {
 }
 
 Tokens to_tokens(const Json& value, const Place& place) {
-    const std::string allowed = fmt::format("an integer from 0 to {} is", kMostTokens);
+    const std::string allowed = fmt::format("an integer from 0 to {} is expected", kMostTokens);
     if (!value.is_number_integer()) {
         throw InputError{place, shown(value) + " is no token count", allowed};
     }
@@ -70,7 +70,7 @@ std::optional<Tokens> JsonObject::optional_tokens(std::string_view key) const {
 std::optional<Duration> JsonObject::optional_time(std::string_view key) const {
     const Json* const value = find(key);
     if (value == nullptr) return std::nullopt;
-    const std::string allowed = fmt::format("0 to {} seconds, or null, is", kLongestSeconds);
+    const std::string allowed = fmt::format("0 to {} seconds or null is expected", kLongestSeconds);
     if (!value->is_number()) throw InputError{place(key), shown(*value) + " is no time", allowed};
     const auto seconds = value->get<double>();
     if (!(seconds >= 0 && seconds <= kLongestSeconds)) {
@@ -84,7 +84,8 @@ std::optional<std::string> JsonObject::optional_name(std::string_view key) const
     if (value == nullptr) return std::nullopt;
     if (value->is_string()) return value->get<std::string>();
     if (value->is_number_integer()) return value->dump();
-    throw InputError{place(key), shown(*value) + " is no name", "a string or an integer is"};
+    throw InputError{place(key), shown(*value) + " is no name",
+                     "a string or an integer is expected"};
 }
 
 std::string JsonObject::name(std::string_view key) const {

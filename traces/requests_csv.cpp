@@ -24,7 +24,7 @@ std::array<std::string_view, 3> cells_of(std::string_view row, const Place& plac
     const auto commas = std::ranges::count(row, ',');
     if (commas != 2) {
         throw InputError{place, fmt::format("{} cells", commas + 1),
-                         fmt::format("{} are", kHeader)};
+                         fmt::format("{} is expected", kHeader)};
     }
     const std::size_t first = row.find(',');
     const std::size_t second = row.find(',', first + 1);
@@ -47,7 +47,7 @@ Tokens to_tokens(std::string_view cell, const Place& place) {
     const auto count = parse_number(cell, kMostTokens);
     if (!count) {
         throw InputError{place, fmt::format("\"{}\" is no token count", cell),
-                         fmt::format("an integer from 0 to {} is", kMostTokens)};
+                         fmt::format("an integer from 0 to {} is expected", kMostTokens)};
     }
     return {*count};
 }
@@ -56,7 +56,7 @@ Duration to_arrival(std::string_view cell, const Place& place) {
     const auto seconds = parse_number(cell, kLongestSeconds);
     if (!seconds) {
         throw InputError{place, fmt::format("\"{}\" is no arrival", cell),
-                         fmt::format("0 to {} seconds is", kLongestSeconds)};
+                         fmt::format("0 to {} seconds is expected", kLongestSeconds)};
     }
     return trajectory_time(*seconds);
 }
@@ -69,7 +69,7 @@ std::vector<Trajectory> read_requests_csv(const std::filesystem::path& path) {
     if (header != kHeader) {
         throw InputError{lines.place("header"),
                          fmt::format("\"{}\" is unknown", header.value_or("")),
-                         fmt::format("\"{}\" is read", kHeader)};
+                         fmt::format("\"{}\" is expected", kHeader)};
     }
     std::vector<Trajectory> requests;
     while (const auto row = lines.next()) {

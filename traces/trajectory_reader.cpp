@@ -57,9 +57,10 @@ private:
 void check_schema(const JsonObject& record, bool first) {
     const auto schema = record.optional_name("schema");
     if (!schema && !first) return;
-    const std::string allowed = fmt::format("\"{}\" is read", kTrajectorySchema);
-    if (!schema)
+    const std::string allowed = fmt::format("\"{}\" is expected", kTrajectorySchema);
+    if (!schema) {
         throw InputError{record.place("schema"), "is missing in the first record", allowed};
+    }
     const std::string minor_version = std::string{kTrajectorySchema} + ".";
     if (*schema != kTrajectorySchema && !schema->starts_with(minor_version)) {
         throw InputError{record.place("schema"), fmt::format("\"{}\" is unknown", *schema),
@@ -107,7 +108,7 @@ std::optional<std::string> read_join(const JsonObject& record) {
     auto join = record.optional_name("join");
     if (join && *join != "wait" && *join != "background") {
         throw InputError{record.place("join"), fmt::format("\"{}\" is unknown", *join),
-                         "\"wait\" or \"background\" is"};
+                         "\"wait\" or \"background\" is expected"};
     }
     return join;
 }
