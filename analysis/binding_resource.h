@@ -47,7 +47,8 @@ struct BindingCandidate {
 ///   decode -> decode_hbm if requests waited for it in more than half of the windows (a larger
 ///       batch would go on), else decode_gpu
 /// Largest share first; equal shares downstream first. Shares of 0 are left out.
-std::vector<BindingCandidate> binding_candidates(const StageTimes& stages, const Pressure& pressure);
+std::vector<BindingCandidate> binding_candidates(const StageTimes& stages,
+                                                 const Pressure& pressure);
 
 /// The first of them, "none" without any.
 std::string_view binding_resource(const std::vector<BindingCandidate>& candidates);

@@ -47,6 +47,8 @@ struct MemoryMeans {
 class Metrics final : public RunObserver, public ResourceObserver {
 public:
     explicit Metrics(MetricsInputs inputs);
+    Metrics(const Metrics&) = delete;  // its parts know where it is
+    Metrics& operator=(const Metrics&) = delete;
 
     void on_event(const TimedEvent& event, std::span<const Command> commands) override;
     void on_window(Instant from, Instant to, std::span<const ResourceUse> use) override;

@@ -31,7 +31,6 @@ std::string counted(const std::vector<Command>& commands) {
 }  // namespace
 
 std::string_view event_name(const Event& event) { return event_names[event.index()]; }
-std::string_view command_name(const Command& command) { return command_names[command.index()]; }
 
 std::optional<Divergence> replay(EventLogReader& log, ControlPlane& control) {
     std::vector<Command> commands;

@@ -19,9 +19,8 @@ struct Divergence {
     std::string what;        ///< a sentence: recorded and replayed commands
 };
 
-/// Names of the alternatives, as in control/messages.h.
+/// The alternative's name, as in control/messages.h.
 std::string_view event_name(const Event& event);
-std::string_view command_name(const Command& command);
 
 /// Feeds the rest of the log to `control`; the first difference, or nullopt when there is none.
 /// `log.records()` and `log.truncated()` tell how far it went.

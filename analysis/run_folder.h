@@ -16,10 +16,14 @@
 
 namespace dualpath {
 
-/// A text file of whole lines: they reach the disk together or not at all, as far as we decide.
+/// A text file of whole lines: only whole ones are handed to the system, many at a time.
 class LineFile {
 public:
     LineFile(const std::filesystem::path& path, std::string_view header);
+    ~LineFile() { out_ << buffer_; }
+    LineFile(const LineFile&) = delete;
+    LineFile& operator=(const LineFile&) = delete;
+
     void add(std::string_view line);  ///< without its line end
     void flush();                     ///< throws std::system_error naming the file
 
@@ -41,8 +45,8 @@ struct RunFolderInputs {
     bool event_log = true;
 };
 
-/// requests.csv and resources.csv grow as the run goes; summary.json is replaced as a whole. Make it
-/// once the scenario is known to be good: the constructor makes the directory, or removes the files
+/// requests.csv and resources.csv grow as the run goes; summary.json is replaced as a whole. Make
+/// it once the scenario is known to be good: the constructor makes the directory, or removes the files
 /// of a former run, and writes a first summary.json with "complete": false.
 class RunFolder final : public ResourceObserver {
 public:

@@ -115,10 +115,12 @@ void add_rates(Json& out, const Metrics& m) {
         {"slo", {{"ttft_s", to_seconds(m.slo().ttft)}, {"tpot_s", to_seconds(m.slo().tpot)}}}};
 }
 
+std::int64_t bytes(const ResourceTotal& total) { return std::llround(finite(total.used)); }
+
 void add_resources(Json& out, const Metrics& m) {
     const ResourceTotals& totals = m.resources();
-    out["storage_read_bytes"] = finite(totals.of("storage_read").used);
-    out["storage_write_bytes"] = finite(totals.of("storage_write").used);
+    out["storage_read_bytes"] = bytes(totals.of("storage_read"));
+    out["storage_write_bytes"] = bytes(totals.of("storage_write"));
     out["snic_read_Bps"] = {{"prefill", finite(m.snic_read_rate(Role::prefill))},
                             {"decode", finite(m.snic_read_rate(Role::decode))}};
     const auto imbalance = [](double value) { return or_null(value, value > 0); };
@@ -238,12 +240,12 @@ std::string throughput_lines(const Json& s) {
     const Json& goodput = s["goodput"];
     return fmt::format(
         "\nthroughput\n  {} prompt tokens/s, {} output tokens/s, {} agents/s\n"
-        "  goodput {} requests/s, {} of them within TTFT {} s and TPOT {} s\n"
+        "  goodput {} requests/s, {} of all within TTFT {:g} s and TPOT {:g} s\n"
         "  hit rate {} (ideal {}), read {}, written {}\n",
         number(s["prompt_tokens_per_s"]), number(s["output_tokens_per_s"]),
         number(s["agents_per_second"]), number(goodput["requests_per_s"]),
-        percent(goodput["share"]), number(goodput["slo"]["ttft_s"]),
-        number(goodput["slo"]["tpot_s"]), percent(s["hit_rate"]), percent(s["hit_rate_ideal"]),
+        percent(goodput["share"]), goodput["slo"]["ttft_s"].get<double>(),
+        goodput["slo"]["tpot_s"].get<double>(), percent(s["hit_rate"]), percent(s["hit_rate_ideal"]),
         prefixed(s["storage_read_bytes"].get<double>(), "B"),
         prefixed(s["storage_write_bytes"].get<double>(), "B"));
 }
@@ -277,15 +279,14 @@ std::string memory_lines(const Json& s) {
         percent(use["prefill_hbm"]), percent(waits["prefill_hbm"]), percent(use["decode_hbm"]),
         percent(waits["decode_hbm"]), percent(use["prefill_buffer"]),
         percent(use["decode_buffer"]), percent(waits["buffers"]));
-    text += fmt::format("\nbinding resource   {}", s["binding_resource"].get<std::string>());
-    std::string others;
+    text += fmt::format("\nbinding resource   {}; share of the time with a decode engine:\n ",
+                        s["binding_resource"].get<std::string>());
     for (const Json& candidate : s["binding_candidates"]) {
         if (candidate["share"].get<double>() < 0.01) continue;
-        others += fmt::format("{}{} {}", others.empty() ? "" : ", ",
-                              candidate["resource"].get<std::string>(),
-                              percent(candidate["share"]));
+        text += fmt::format(" {} {}", candidate["resource"].get<std::string>(),
+                            percent(candidate["share"]));
     }
-    return text + (others.empty() ? "\n" : fmt::format("  ({})\n", others));
+    return text + "\n";
 }
 
 }  // namespace

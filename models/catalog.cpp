@@ -133,16 +133,27 @@ NodeFacts load_node(const fs::path& catalog, std::string_view name, const Place&
     return read_node(yaml);
 }
 
-Calibration load_calibration(const fs::path& catalog, std::string_view name, const Place& place) {
+namespace {
+
+YamlDocument calibration_document(const fs::path& catalog, std::string_view name,
+                                  const Place& place) {
     YamlDocument document =
         YamlDocument::load(find_or_throw(catalog, CatalogKind::calibration, name, place));
-    if (is_path(name)) {
-        check_sources(document);
-        document = document.over(
-            YamlDocument::load(find_or_throw(catalog, CatalogKind::calibration, "default", place)));
-    }
-    YamlMap yaml = document.root();
+    if (!is_path(name)) return document;
+    check_sources(document);
+    return document.over(
+        YamlDocument::load(find_or_throw(catalog, CatalogKind::calibration, "default", place)));
+}
+
+}  // namespace
+
+Calibration load_calibration(const fs::path& catalog, std::string_view name, const Place& place) {
+    YamlMap yaml = calibration_document(catalog, name, place).root();
     return read_calibration(yaml);
+}
+
+std::string calibration_text(const fs::path& catalog, std::string_view name, const Place& place) {
+    return calibration_document(catalog, name, place).text();
 }
 
 }  // namespace dualpath

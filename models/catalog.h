@@ -27,6 +27,9 @@ NodeFacts load_node(const std::filesystem::path& catalog, std::string_view name,
 /// `name` and `provenance`, and a `source` in each section it touches.
 Calibration load_calibration(const std::filesystem::path& catalog, std::string_view name,
                              const Place& place = {});
+/// The same as YAML, complete: what a run folder keeps.
+std::string calibration_text(const std::filesystem::path& catalog, std::string_view name,
+                             const Place& place = {});
 
 enum class CatalogKind { models, gpus, nodes, calibration };
 /// File names without `.yaml`, sorted; aliases are not among them.

@@ -11,7 +11,7 @@ namespace dualpath {
 
 struct Gpu {
     std::string name;
-    std::string architecture;           ///< ampere, hopper or blackwell
+    std::string architecture;           ///< ampere, hopper, blackwell; none is made up
     FlopsPerSecond bf16;                ///< dense peak
     std::optional<FlopsPerSecond> fp8;  ///< dense peak; absent where the chip has none
     Bytes hbm;

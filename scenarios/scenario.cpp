@@ -200,7 +200,22 @@ void read_workload(YamlMap& root, Scenario& s) {
     workload.finish();
 }
 
-Scenario read_scenario(const YamlDocument& document, const std::filesystem::path& file) {
+/// The calibration named in the scenario; a file stands relative to the file that names it.
+void read_calibration(YamlMap& root, const std::filesystem::path& catalog, Scenario& s,
+                      const std::optional<std::filesystem::path>& recorded) {
+    const auto named = root.optional_value("calibration");
+    std::string name = recorded ? recorded->string() : named ? named->text() : "default";
+    const Place place = named && !recorded ? named->place() : Place{};
+    const std::filesystem::path path = name;
+    if (!recorded && path.extension() == ".yaml" && path.is_relative() && place.file != "--set") {
+        name = (std::filesystem::path{place.file}.parent_path() / path).string();
+    }
+    s.calibration = load_calibration(catalog, name, place);
+    s.calibration_text = calibration_text(catalog, name, place);
+}
+
+Scenario read_scenario(const YamlDocument& document, const std::filesystem::path& file,
+                       const std::optional<std::filesystem::path>& calibration) {
     const std::filesystem::path catalog = default_catalog();
     YamlMap root = document.root();
     Scenario s;
@@ -209,9 +224,7 @@ Scenario read_scenario(const YamlDocument& document, const std::filesystem::path
     s.seed = Seed{static_cast<std::uint64_t>(root.optional_integer("seed", 0, INT64_MAX).value_or(1))};
     const YamlValue model = root.value("model");
     s.llm = load_llm(catalog, model.text(), model.place());
-    const auto calibration = root.optional_value("calibration");
-    s.calibration = load_calibration(catalog, calibration ? calibration->text() : "default",
-                                     calibration ? calibration->place() : Place{});
+    read_calibration(root, catalog, s, calibration);
     s.weight_bytes_per_parameter = s.llm.weight_bytes_per_parameter;
     if (const auto weights = root.optional_one_of("weights", dtype_names)) {
         s.weight_bytes_per_parameter = *weights == "fp8" ? 1 : 2;
@@ -238,11 +251,12 @@ Scenario read_scenario(const YamlDocument& document, const std::filesystem::path
 }  // namespace
 
 Scenario load_scenario(const std::filesystem::path& file, const ScenarioOptions& options) {
-    return read_scenario(load_layered(file, options.assignments), file);
+    return read_scenario(load_layered(file, options.assignments), file, std::nullopt);
 }
 
-Scenario parse_scenario(const std::string& text, const std::filesystem::path& file) {
-    return read_scenario(YamlDocument::parse(text, file.string()), file);
+Scenario load_recorded_scenario(const std::filesystem::path& scenario,
+                                const std::filesystem::path& calibration) {
+    return read_scenario(YamlDocument::load(scenario), scenario, calibration);
 }
 
 }  // namespace dualpath

@@ -58,6 +58,7 @@ struct Scenario {
     TraceSource trace;
 
     std::string text;            ///< the effective YAML: base files merged, --set applied
+    std::string calibration_text;  ///< the effective calibration, as YAML
     std::uint64_t hash = 0;      ///< of `text`
 };
 
@@ -69,7 +70,8 @@ struct ScenarioOptions {
 /// line and field for whatever is missing, unknown, without unit or impossible.
 Scenario load_scenario(const std::filesystem::path& file, const ScenarioOptions& options = {});
 
-/// The same from the effective YAML of an earlier run; `file` is for messages and relative paths.
-Scenario parse_scenario(const std::string& text, const std::filesystem::path& file);
+/// The same from a run folder: its effective scenario and the calibration it was run with.
+Scenario load_recorded_scenario(const std::filesystem::path& scenario,
+                                const std::filesystem::path& calibration);
 
 }  // namespace dualpath

@@ -10,8 +10,8 @@
 
 namespace dualpath::sim {
 
-/// A 4-ary implicit heap, total order by (instant, ticket). Four children share a cache line or two,
-/// which makes it about twice as fast as a binary heap at 10^5 entries.
+/// A 4-ary implicit heap, total order by (instant, ticket). Four children share a cache line or
+/// two, which makes it about twice as fast as a binary heap at 10^5 entries.
 template <class Payload>
 class EventQueue {
 public:

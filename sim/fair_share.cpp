@@ -27,6 +27,7 @@ bool differs(double a, double b) {
 LinkIndex FairShare::add_link(double capacity) {
     CHECK(capacity > 0, "a link carries something");
     links_.push_back({.capacity = capacity, .whole = capacity});
+    level_.push_back(unlimited);
     return static_cast<LinkIndex>(links_.size() - 1);
 }
 
@@ -34,11 +35,12 @@ LinkIndex FairShare::add_cap(double rate) {
     CHECK(rate > 0 && rate < unlimited, "a cap is a finite rate");
     if (free_caps_.empty()) {
         links_.push_back({.fixed = true});
+        level_.push_back(unlimited);
         free_caps_.push_back(static_cast<LinkIndex>(links_.size() - 1));
     }
     const LinkIndex cap = free_caps_.back();
     free_caps_.pop_back();
-    links_[cap].level = rate;
+    level_[cap] = rate;
     links_[cap].capacity = unlimited;
     return cap;
 }
@@ -102,8 +104,10 @@ void FairShare::mark(LinkIndex link) {
     Link& l = links_[link];
     if (l.is_dirty || l.fixed) return;
     l.is_dirty = true;
-    const double key =
-        l.level < unlimited ? l.level : l.capacity / static_cast<double>(std::max<std::uint64_t>(l.flows, 1));
+    const double level = level_[link];
+    const double key = level < unlimited
+                           ? level
+                           : l.capacity / static_cast<double>(std::max<std::uint64_t>(l.flows, 1));
     dirty_.push_back({key, link});
     std::push_heap(dirty_.begin(), dirty_.end());
 }
@@ -167,8 +171,8 @@ void FairShare::add_flow(ClassIndex c, Instant now) {
         Link& link = links_[cls.path[i]];
         if (link.flows++ == 0 && link.peer != none) touched_lanes_.push_back(cls.path[i]);
         change_load(link, cls.rate, now);
-        if (link.level < unlimited) {
-            lowest = std::min(lowest, link.level);
+        if (level_[cls.path[i]] < unlimited) {
+            lowest = std::min(lowest, level_[cls.path[i]]);
             mark(cls.path[i]);
         } else if (link.capacity - link.load < least_room) {
             least_room = link.capacity - link.load;
@@ -186,8 +190,8 @@ void FairShare::remove_flow(ClassIndex c, Instant now) {
         Link& link = links_[cls.path[i]];
         change_load(link, -cls.rate, now);
         --link.flows;
-        if (link.peer != none) touched_lanes_.push_back(cls.path[i]);  // what it leaves to the low lane
-        if (link.level < unlimited) mark(cls.path[i]);
+        if (link.peer != none) touched_lanes_.push_back(cls.path[i]);  // more is left to the low lane
+        if (level_[cls.path[i]] < unlimited) mark(cls.path[i]);
     }
     if (--cls.flows == 0) deactivate(c);
 }
@@ -195,7 +199,7 @@ void FairShare::remove_flow(ClassIndex c, Instant now) {
 double FairShare::lowest_level(const Class& c, LinkIndex without) const {
     double lowest = unlimited;
     for (std::size_t i = 0; i < c.length; ++i) {
-        if (c.path[i] != without) lowest = std::min(lowest, links_[c.path[i]].level);
+        if (c.path[i] != without) lowest = std::min(lowest, level_[c.path[i]]);
     }
     return lowest;
 }
@@ -204,35 +208,40 @@ LinkIndex FairShare::bottleneck(ClassIndex c, LinkIndex current) const {
     const Class& cls = classes_[c];
     LinkIndex best = cls.path[0];
     for (std::size_t i = 1; i < cls.length; ++i) {
-        if (links_[cls.path[i]].level < links_[best].level) best = cls.path[i];
+        if (level_[cls.path[i]] < level_[best]) best = cls.path[i];
     }
-    return current != none && links_[current].level == links_[best].level ? current : best;
+    return current != none && level_[current] == level_[best] ? current : best;
 }
 
 /// The link's level from its equation above. The left side is concave and piecewise linear in the
-/// level, so Newton's steps from below rise to the root in as many steps as there are pieces.
-double FairShare::solve(const Link& link) {
-    limit_.clear();
-    const LinkIndex self = static_cast<LinkIndex>(&link - links_.data());
-    const double capacity = link.capacity - link.background;
+/// level, so Newton's steps from below rise to the root in as many steps as there are pieces. The
+/// present level is mostly close; a first step from above it falls below the root and goes on so.
+double FairShare::solve(LinkIndex self) {
+    const Link& link = links_[self];
+    const std::size_t members = link.members.size();
+    limit_.resize(members);
+    weight_.resize(members);
+    const double capacity = std::max(link.capacity - link.background, 0.0);
     double wanted = 0, flows = 0;
-    for (const ClassIndex c : link.members) {
-        limit_.push_back(lowest_level(classes_[c], self));
-        wanted += classes_[c].flows * limit_.back();
-        flows += classes_[c].flows;
+    for (std::size_t i = 0; i < members; ++i) {
+        const Class& c = classes_[link.members[i]];
+        limit_[i] = lowest_level(c, self);
+        weight_[i] = c.flows;
+        wanted += weight_[i] * limit_[i];
+        flows += weight_[i];
     }
     if (wanted <= capacity * (1 + same_rate)) return unlimited;
-    double level = std::max(capacity, 0.0) / flows;
-    for (std::size_t step = 0; step <= link.members.size(); ++step) {
+    const double least = capacity / flows;  // never above the root
+    double level = level_[self] < unlimited ? std::max(level_[self], least) : least;
+    for (std::size_t step = 0; step <= members + 1; ++step) {
         double below = 0, sharing = 0;
-        for (std::size_t i = 0; i < limit_.size(); ++i) {
-            const double n = classes_[link.members[i]].flows;
-            if (limit_[i] < level) below += n * limit_[i];
-            else sharing += n;
+        for (std::size_t i = 0; i < members; ++i) {
+            const bool is_below = limit_[i] < level;
+            below += is_below ? weight_[i] * limit_[i] : 0;
+            sharing += is_below ? 0 : weight_[i];
         }
-        if (sharing == 0) break;
-        const double next = (capacity - below) / sharing;
-        if (!(next > level * (1 + same_rate))) break;
+        const double next = sharing > 0 ? std::max((capacity - below) / sharing, least) : least;
+        if (!differs(next, level) || (step > 0 && next < level)) break;
         level = next;
     }
     return level;
@@ -242,9 +251,9 @@ void FairShare::set_level(LinkIndex link, double level) {
     Link& l = links_[link];
     if (l.changed_in != settle_number_) {
         l.changed_in = settle_number_;
-        changes_.push_back({link, l.level});
+        changes_.push_back({link, level_[link]});
     }
-    l.level = level;
+    level_[link] = level;
 }
 
 /// Gives a class its new rate and queues the links that must answer: saturated ones always, others
@@ -259,15 +268,15 @@ void FairShare::set_rate(ClassIndex c, double rate, LinkIndex cause, Instant now
         change_load(link, by, now);
         if (link.is_high) touched_lanes_.push_back(at);
         if (at == cause || link.fixed) continue;
-        if (link.level < unlimited || link.load > link.capacity * (1 + overload)) mark(at);
+        if (level_[at] < unlimited || link.load > link.capacity * (1 + overload)) mark(at);
     }
 }
 
 void FairShare::evaluate(LinkIndex link, Instant now) {
     ++evaluations_;
-    const double level = links_[link].members.empty() ? unlimited : solve(links_[link]);
-    if (differs(level, links_[link].level)) set_level(link, level);
-    const double current = links_[link].level;
+    const double level = links_[link].members.empty() ? unlimited : solve(link);
+    if (differs(level, level_[link])) set_level(link, level);
+    const double current = level_[link];
     double load = links_[link].background;
     for (std::size_t i = 0; i < links_[link].members.size(); ++i) {
         const ClassIndex c = links_[link].members[i];

@@ -32,8 +32,8 @@ public:
     LinkIndex add_cap(double rate);
     void remove_cap(LinkIndex cap);
 
-    /// Two lanes of one capacity C: the high one is solved on C, or on (1 - low_share) * C while the
-    /// low one has flows; the low one on what the high one leaves, at least low_share * C. Flows of
+    /// Two lanes of one capacity C: the high one is solved on C, or on (1 - low_share) * C while
+    /// the low one has flows; the low one on what the high one leaves, at least low_share * C. Flows of
     /// both lanes may not meet at a bottleneck without lanes as well: the low lane would then reach
     /// back to the high one, the law would have no single solution, and settle() might not end.
     void pair_lanes(LinkIndex high, LinkIndex low, double low_share);
@@ -57,7 +57,7 @@ public:
     std::span<const LevelChange> settle(Instant now);
     bool settled() const { return dirty_.empty() && touched_lanes_.empty(); }
 
-    double level(LinkIndex link) const { return links_[link].level; }
+    double level(LinkIndex link) const { return level_[link]; }
     double load(LinkIndex link) const { return links_[link].load; }
     double capacity(LinkIndex link) const { return links_[link].capacity; }
     double rate(ClassIndex c) const { return classes_[c].rate; }
@@ -84,7 +84,6 @@ public:
 private:
     struct Link {
         double capacity = 0;
-        double level = unlimited;
         double load = 0;         ///< background included
         double background = 0;
         std::uint64_t flows = 0;
@@ -99,7 +98,7 @@ private:
         Instant since{};         ///< load has been constant since
         double carried = 0, at_limit_s = 0;
     };
-    struct Class {
+    struct alignas(64) Class {  // what solve() reads of a short path lies in one cache line
         std::uint32_t flows = 0;
         std::uint8_t length = 0;
         double rate = 0;
@@ -121,19 +120,20 @@ private:
     bool at_limit(const Link& link) const;
     void set_rate(ClassIndex c, double rate, LinkIndex cause, Instant now);
     void evaluate(LinkIndex link, Instant now);
-    double solve(const Link& link);
+    double solve(LinkIndex self);
     void set_level(LinkIndex link, double level);
     double lowest_level(const Class& c, LinkIndex without) const;
     void update_lanes(LinkIndex link);
 
     std::vector<Link> links_;
+    std::vector<double> level_;  ///< by link, side by side: solve() reads many of them
     std::vector<Class> classes_;
     std::vector<LinkIndex> free_caps_;
     std::vector<ClassIndex> free_classes_;
     std::vector<Dirty> dirty_;
     std::vector<LevelChange> changes_;
     std::vector<LinkIndex> touched_lanes_;
-    std::vector<double> limit_;  ///< scratch: u_c of the link being evaluated
+    std::vector<double> limit_, weight_;  ///< scratch: u_c and n_c of the link being evaluated
     std::uint64_t settle_number_ = 1, evaluations_ = 0;
 };
 

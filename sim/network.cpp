@@ -126,7 +126,8 @@ Bytes Network::cancel(Instant now, FlowIndex flow) {
     const ClassIndex c = flows_[flow].path_class;
     auto& due = progress_[c].due;
     const double left = flows_[flow].end - progress_at(c, now);
-    const auto at = std::find_if(due.begin(), due.end(), [&](const Tag& t) { return t.flow == flow; });
+    const auto at =
+        std::find_if(due.begin(), due.end(), [&](const Tag& t) { return t.flow == flow; });
     CHECK(at != due.end(), "only a running flow is cancelled");
     due.erase(at);
     std::make_heap(due.begin(), due.end());
@@ -279,10 +280,16 @@ void Network::settle(Instant now) {
         clock.since = now;
         stale_.push_back(link);
     }
-    for (const auto& change : changes) {
-        for (const ClassIndex c : shares_.members(change.link)) {
+    // A class leaves its clock when another link of its path fell below it, or its own rose.
+    for (const auto& [link, before] : changes) {
+        const double level = shares_.level(link);
+        for (const ClassIndex c : shares_.members(link)) {
             const LinkIndex clock = progress_[c].clock;
-            if (clock == FairShare::none || shares_.bottleneck(c, clock) == clock) continue;
+            if (clock == FairShare::none) continue;
+            if (clock != link ? level >= shares_.level(clock)
+                              : level <= before || shares_.bottleneck(c, clock) == clock) {
+                continue;
+            }
             unplace(c, now);
             place(c, now);
         }

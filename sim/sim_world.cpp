@@ -298,17 +298,17 @@ double SimWorld::useful_seconds(const Gpu& gpu, Instant at) const {
 
 // ---- resource records -------------------------------------------------------------------------
 
-std::vector<ResourceColumn> SimWorld::columns() const {
+std::vector<ResourceColumn> resource_columns(const Layout& layout, const Topology& topology) {
     std::vector<ResourceColumn> columns;
-    for (const Resource& r : topology_.resources()) {
-        columns.push_back({r.name, std::string{resource_kind_names[static_cast<std::size_t>(r.kind)]},
-                           r.role, r.capacity.value});
+    for (const Resource& r : topology.resources()) {
+        const auto kind = resource_kind_names[static_cast<std::size_t>(r.kind)];
+        columns.push_back({r.name, std::string{kind}, r.role, r.capacity.value});
     }
-    for (std::uint32_t i = 0; i < layout_.engines.size(); ++i) {
-        const auto& pcie =
-            topology_.resources()[topology_.engine_resource(EngineId{i}, ResourceKind::pcie_in).index()];
-        columns.push_back({pcie.name.substr(0, pcie.name.rfind('.')) + ".gpu", "gpu",
-                           layout_.engines[i].role, 1.0});
+    for (std::uint32_t i = 0; i < layout.engines.size(); ++i) {
+        const ResourceId port = topology.engine_resource(EngineId{i}, ResourceKind::gpu_in);
+        const std::string& name = topology.resources()[port.index()].name;
+        columns.push_back({name.substr(0, name.rfind('.')) + ".gpu", "gpu",
+                           layout.engines[i].role, 1.0});
     }
     return columns;
 }

@@ -24,6 +24,9 @@ struct SimSettings {
     bool collectives = true;       ///< all-to-all as load of the high lane
 };
 
+/// What a world of this topology reports per window, in order: its resources, then its GPUs.
+std::vector<ResourceColumn> resource_columns(const Layout& layout, const Topology& topology);
+
 /// Coarse granularity: a movement is one flow. A layerwise load has a milestone after its first
 /// layer, where the step starts to compute; the step ends when all layers are computed and no
 /// earlier than one layer after its last load. A send starts with the computation, runs no faster
@@ -43,7 +46,6 @@ public:
     /// Reports the last, partial window.
     void close_windows();
 
-    std::vector<ResourceColumn> columns() const;
     const Network& network() const { return network_; }
     Instant now() const { return now_; }
     std::uint64_t internal_events() const { return internal_events_; }

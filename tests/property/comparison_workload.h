@@ -1,5 +1,5 @@
 // The closed loop of flows with which SimGrid was compared: K slots, each starts its next flow when
-// its last one ends. Same draws and capacities as the SimGrid program in docs/solver.md.
+// its last one ends. Draws, capacities and sizes are those of the SimGrid program compared with.
 #pragma once
 
 #include <cstdint>

@@ -54,7 +54,8 @@ RandomNetwork some_network() {
     for (std::size_t p = 0; p < paths; ++p) {
         reference::Flow path;
         path.lane = *rc::gen::element(Lane::high, Lane::low);
-        const auto crosses = *rc::gen::container<std::vector<bool>>(links, rc::gen::arbitrary<bool>());
+        const auto crosses =
+            *rc::gen::container<std::vector<bool>>(links, rc::gen::arbitrary<bool>());
         for (std::size_t link = 0; link < links; ++link) {
             if (!crosses[link]) continue;
             const Lane owner = link % 2 == 0 ? Lane::high : Lane::low;

@@ -95,7 +95,8 @@ TEST(FairShare, WideCapDoesNotBind) {
 // After its end the same links carry two flows of 5.
 TEST(FairShare, EqualLinksShareOneBottleneck) {
     FairShare shares;
-    const std::vector<LinkIndex> path{shares.add_link(10), shares.add_link(10), shares.add_link(10)};
+    const LinkIndex a = shares.add_link(10), b = shares.add_link(10), last = shares.add_link(10);
+    const std::vector<LinkIndex> path{a, b, last};
     const ClassIndex c = add_flows(shares, path);
     shares.settle(start);
     EXPECT_DOUBLE_EQ(shares.rate(c), 10);

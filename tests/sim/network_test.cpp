@@ -312,7 +312,8 @@ TEST(Network, ThousandsOfFlowsShareOneInstant) {
 TEST(Network, TinyFlowsPassAHugeOne) {
     Network network{links({50_GBps, 49_GBps}), Network::Lanes::one};
     const PathIndex path = network.open_path({ResourceId{0}}, TrafficClass::kv_cache);
-    const PathIndex both = network.open_path({ResourceId{0}, ResourceId{1}}, TrafficClass::kv_cache);
+    const PathIndex both =
+        network.open_path({ResourceId{0}, ResourceId{1}}, TrafficClass::kv_cache);
     network.start(zero, path, Bytes{1'000'000'000'000'000}, 'H', {}, Bytes{999'999'999'999'999});
     std::vector<Happened> happened;
     Instant now{};
