@@ -28,8 +28,10 @@ std::vector<BindingCandidate> binding_candidates(const StageTimes& s, const Pres
         if (seconds <= 0) return;
         const auto at = std::find_if(candidates.begin(), candidates.end(),
                                      [&](const auto& c) { return c.resource == resource; });
-        if (at == candidates.end()) candidates.push_back({resource, seconds / total});
-        else at->share += seconds / total;
+        if (at == candidates.end())
+            candidates.push_back({resource, seconds / total});
+        else
+            at->share += seconds / total;
     };
     charge(p.waiting_for_decode_hbm > most_of_the_time ? "decode_hbm" : "decode_gpu", s.decode);
     charge(p.cnic_at_limit > most_of_the_time ? "cnic" : "decode_gpu", s.send);

@@ -13,9 +13,9 @@ struct StageTimes {
     double allocate = 0;           ///< until host buffers were free
     double read_prefill_path = 0;  ///< until its hits were read, by whose SNIC
     double read_decode_path = 0;
-    double prefill = 0;            ///< until the first token
-    double send = 0;               ///< to the second token, less one decode step
-    double decode = 0;             ///< the rest
+    double prefill = 0;  ///< until the first token
+    double send = 0;     ///< to the second token, less one decode step
+    double decode = 0;   ///< the rest
 };
 
 /// How hard resources were pressed: shares of time, 0 to 1.

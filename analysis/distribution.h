@@ -38,8 +38,8 @@ private:
     double from_buckets(std::uint64_t rank) const;
 
     std::size_t exact_limit_;
-    std::vector<double> samples_;          ///< until there are too many
-    std::vector<std::uint64_t> buckets_;   ///< counts; from then on
+    std::vector<double> samples_;         ///< until there are too many
+    std::vector<std::uint64_t> buckets_;  ///< counts; from then on
     std::uint64_t count_ = 0;
     double sum_ = 0, min_ = 0, max_ = 0;
 };

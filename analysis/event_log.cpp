@@ -260,8 +260,12 @@ std::optional<LoggedEvent> EventLogReader::read(int kind) {
     LoggedEvent logged{.event = {.at = at}};
     Event& event = logged.event.event;
     switch (kind) {
-        case 0: event = RequestArrived{record.request(at)}; break;
-        case 1: event = GroupFetched{{record.word()}}; break;
+        case 0:
+            event = RequestArrived{record.request(at)};
+            break;
+        case 1:
+            event = GroupFetched{{record.word()}};
+            break;
         case 2: {
             const auto id = record.id<TransferId>();
             event = TransferDone{id, record.status()};
@@ -281,12 +285,23 @@ std::optional<LoggedEvent> EventLogReader::read(int kind) {
             event = StepDone{step, finished_, record.status()};
             break;
         }
-        case 5: event = TimerFired{{record.word()}}; break;
-        case 6: event = RequestAborted{record.id<RequestId>()}; break;
-        case 7: event = EngineLost{{record.word()}}; break;
-        case 8: event = EngineBack{{record.word()}}; break;
-        case 9: event = WeightsChanged{record.word()}; break;
-        default: record.damaged(fmt::format("there is no event of kind {}", kind));
+        case 5:
+            event = TimerFired{{record.word()}};
+            break;
+        case 6:
+            event = RequestAborted{record.id<RequestId>()};
+            break;
+        case 7:
+            event = EngineLost{{record.word()}};
+            break;
+        case 8:
+            event = EngineBack{{record.word()}};
+            break;
+        case 9:
+            event = WeightsChanged{record.word()};
+            break;
+        default:
+            record.damaged(fmt::format("there is no event of kind {}", kind));
     }
     static_assert(std::variant_size_v<Event> == 10, "a new event needs a case here");
     logged.commands = record.number();

@@ -89,9 +89,15 @@ void Metrics::end(const RequestRecord& record) {
     life_s_ += seconds(record.end - record.request.submitted);
     unassigned_s_ += seconds(record.engines_chosen.value_or(record.end) - record.request.submitted);
     switch (record.outcome) {
-        case Outcome::finished: end_finished(record); break;
-        case Outcome::aborted: ++counts_.aborted; break;
-        case Outcome::failed: ++counts_.failed; break;
+        case Outcome::finished:
+            end_finished(record);
+            break;
+        case Outcome::aborted:
+            ++counts_.aborted;
+            break;
+        case Outcome::failed:
+            ++counts_.failed;
+            break;
     }
     if (inputs_.ended) inputs_.ended(record);
 }
@@ -149,9 +155,9 @@ Distribution Metrics::trajectories() const {
 }
 
 std::uint64_t Metrics::sessions_ended() const {
-    return static_cast<std::uint64_t>(std::count_if(
-        sessions_.begin(), sessions_.end(),
-        [](const Session& s) { return s.seen && s.under_way == 0; }));
+    return static_cast<std::uint64_t>(
+        std::count_if(sessions_.begin(), sessions_.end(),
+                      [](const Session& s) { return s.seen && s.under_way == 0; }));
 }
 
 // ---- resources and memory ---------------------------------------------------------------------

@@ -33,7 +33,7 @@ struct MetricsInputs {
     std::function<MemoryUse()> memory;            ///< asked at each window; may be empty
     RequestTimes::Ended ended;                    ///< told of each ended request; may be empty
     Slo slo;
-    double snics_per_node = 1;                    ///< a column snic_rx is all NICs of its node
+    double snics_per_node = 1;  ///< a column snic_rx is all NICs of its node
 };
 
 /// Share of time (windows) for the waits, mean use for the pools; 0 to 1.

@@ -11,8 +11,8 @@ namespace dualpath {
 namespace {
 
 constexpr std::array<std::string_view, std::variant_size_v<Event>> event_names{
-    "RequestArrived", "GroupFetched", "TransferDone", "LayersDone", "StepDone",
-    "TimerFired", "RequestAborted", "EngineLost", "EngineBack", "WeightsChanged"};
+    "RequestArrived", "GroupFetched",   "TransferDone", "LayersDone", "StepDone",
+    "TimerFired",     "RequestAborted", "EngineLost",   "EngineBack", "WeightsChanged"};
 constexpr std::array<std::string_view, std::variant_size_v<Command>> command_names{
     "StartTransfer", "StartStep", "SetTimer", "Cancel", "AssignRequest", "RequestFinished"};
 

@@ -49,12 +49,11 @@ RequestTimes::RequestTimes(const std::vector<std::uint32_t>& engines_by_group, E
 
 void RequestTimes::on_event(const TimedEvent& event, std::span<const Command> commands) {
     now_ = event.at;
-    std::visit(overloaded{[this](const RequestArrived& e) { see(e); },
-                          [this](const TransferDone& e) { see(e); },
-                          [this](const StepDone& e) { see(e); },
-                          [this](const EngineLost& e) { see(e); },
-                          [](const auto&) {}},
-               event.event);
+    std::visit(
+        overloaded{[this](const RequestArrived& e) { see(e); },
+                   [this](const TransferDone& e) { see(e); }, [this](const StepDone& e) { see(e); },
+                   [this](const EngineLost& e) { see(e); }, [](const auto&) {}},
+        event.event);
     for (const Command& command : commands) {
         std::visit(overloaded{[](const SetTimer&) {}, [this](const auto& c) { see(c); }}, command);
     }

@@ -97,11 +97,11 @@ private:
 
     Ended ended_;
     Instant now_{};
-    std::vector<ExpertGroupId> group_of_;             ///< by EngineId
-    std::vector<Active> active_;                      ///< by RequestId::slot
-    std::vector<Group> groups_;                       ///< by ExpertGroupId
-    std::vector<std::deque<RequestId>> unread_;       ///< by EngineId: reads not yet started
-    std::vector<std::optional<Read>> reads_;          ///< by TransferId::slot: under way
+    std::vector<ExpertGroupId> group_of_;        ///< by EngineId
+    std::vector<Active> active_;                 ///< by RequestId::slot
+    std::vector<Group> groups_;                  ///< by ExpertGroupId
+    std::vector<std::deque<RequestId>> unread_;  ///< by EngineId: reads not yet started
+    std::vector<std::optional<Read>> reads_;     ///< by TransferId::slot: under way
     std::size_t unfinished_ = 0;
 };
 

@@ -16,10 +16,10 @@ namespace dualpath {
 /// Sums over the resources of one kind and role. Means are over resources and time; 0 without any.
 struct ResourceTotal {
     std::size_t resources = 0;
-    double used = 0;          ///< bytes (kind gpu: useful seconds)
-    double busy_s = 0;        ///< used / capacity
-    double at_limit_s = 0;    ///< time at the limit
-    double seconds = 0;       ///< resources x time
+    double used = 0;        ///< bytes (kind gpu: useful seconds)
+    double busy_s = 0;      ///< used / capacity
+    double at_limit_s = 0;  ///< time at the limit
+    double seconds = 0;     ///< resources x time
 
     double utilisation() const { return seconds > 0 ? busy_s / seconds : 0; }
     double at_limit() const { return seconds > 0 ? at_limit_s / seconds : 0; }

@@ -34,9 +34,12 @@ constexpr char resources_header[] = "from_s,to_s,resource,used_per_s,utilisation
 
 const char* outcome_name(Outcome outcome) {
     switch (outcome) {
-        case Outcome::finished: return "finished";
-        case Outcome::aborted: return "aborted";
-        case Outcome::failed: return "failed";
+        case Outcome::finished:
+            return "finished";
+        case Outcome::aborted:
+            return "aborted";
+        case Outcome::failed:
+            return "failed";
     }
     return "";
 }
@@ -65,11 +68,11 @@ bool says_it_is_ours(const fs::path& summary) {
 
 std::string seconds_text(Instant at) {
     const std::int64_t ps = at.time_since_epoch().count();
-    const std::uint64_t size = ps < 0 ? 0 - static_cast<std::uint64_t>(ps)
-                                      : static_cast<std::uint64_t>(ps);
+    const std::uint64_t size =
+        ps < 0 ? 0 - static_cast<std::uint64_t>(ps) : static_cast<std::uint64_t>(ps);
     constexpr std::uint64_t per_second = 1'000'000'000'000;
-    std::string text = fmt::format("{}{}.{:012}", ps < 0 ? "-" : "", size / per_second,
-                                   size % per_second);
+    std::string text =
+        fmt::format("{}{}.{:012}", ps < 0 ? "-" : "", size / per_second, size % per_second);
     text.erase(text.find_last_not_of('0') + 1);
     if (text.back() == '.') text.pop_back();
     return text;
@@ -158,11 +161,10 @@ void RunFolder::add(const RequestRecord& r) {
         r.attempts, assigned ? (r.path == ReadPath::prefill ? "prefill" : "decode") : "",
         assigned ? fmt::format("{}", r.prefill.value) : "",
         assigned ? fmt::format("{}", r.decode.value) : "", r.request.prompt.value,
-        r.request.context.value, r.hit.value, r.generated.value,
-        seconds_text(r.request.submitted), optional_seconds(r.decode_chosen),
-        optional_seconds(r.engines_chosen), optional_seconds(r.allocated),
-        optional_seconds(r.read_done), optional_seconds(r.first_token),
-        optional_seconds(r.second_token), seconds_text(r.end)));
+        r.request.context.value, r.hit.value, r.generated.value, seconds_text(r.request.submitted),
+        optional_seconds(r.decode_chosen), optional_seconds(r.engines_chosen),
+        optional_seconds(r.allocated), optional_seconds(r.read_done),
+        optional_seconds(r.first_token), optional_seconds(r.second_token), seconds_text(r.end)));
 }
 
 void RunFolder::on_window(Instant from, Instant to, std::span<const ResourceUse> use) {

@@ -39,15 +39,15 @@ void check_run_folder(const std::filesystem::path& directory);
 
 struct RunFolderInputs {
     std::filesystem::path directory;
-    std::string scenario_yaml;             ///< resolved
+    std::string scenario_yaml;  ///< resolved
     std::string calibration_yaml;
-    std::vector<ResourceColumn> columns;   ///< of the world's windows
+    std::vector<ResourceColumn> columns;  ///< of the world's windows
     bool event_log = true;
 };
 
 /// requests.csv and resources.csv grow as the run goes; summary.json is replaced as a whole. Make
-/// it once the scenario is known to be good: the constructor makes the directory, or removes the files
-/// of a former run, and writes a first summary.json with "complete": false.
+/// it once the scenario is known to be good: the constructor makes the directory, or removes the
+/// files of a former run, and writes a first summary.json with "complete": false.
 class RunFolder final : public ResourceObserver {
 public:
     explicit RunFolder(const RunFolderInputs& inputs);

@@ -20,10 +20,8 @@ public:
 
 private:
     template <class T>
-        requires std::is_integral_v<T> || std::is_enum_v<T>
-    void word(T value) {
-        hash_.add(static_cast<std::uint64_t>(value));
-    }
+    requires std::is_integral_v<T> || std::is_enum_v<T>
+    void word(T value) { hash_.add(static_cast<std::uint64_t>(value)); }
     template <class Tag>
     void word(Id<Tag> id) {
         word(id.value);

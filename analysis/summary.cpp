@@ -34,12 +34,19 @@ double ratio(Tokens part, Tokens whole) {
 }
 
 /// The kinds in the order of the summary: those of cli.md first, under its names.
-constexpr std::pair<const char*, const char*> kinds[] = {
-    {"snic", "snic_rx"},       {"cnic_read", "cnic_read"}, {"cnic_write", "cnic_write"},
-    {"dram", "dram"},          {"gpu", "gpu"},             {"hbm", "hbm"},
-    {"snic_tx", "snic_tx"},    {"cnic_tx", "cnic_tx"},     {"cnic_rx", "cnic_rx"},
-    {"pcie_in", "pcie_in"},    {"pcie_out", "pcie_out"},   {"gpu_in", "gpu_in"},
-    {"gpu_out", "gpu_out"}};
+constexpr std::pair<const char*, const char*> kinds[] = {{"snic", "snic_rx"},
+                                                         {"cnic_read", "cnic_read"},
+                                                         {"cnic_write", "cnic_write"},
+                                                         {"dram", "dram"},
+                                                         {"gpu", "gpu"},
+                                                         {"hbm", "hbm"},
+                                                         {"snic_tx", "snic_tx"},
+                                                         {"cnic_tx", "cnic_tx"},
+                                                         {"cnic_rx", "cnic_rx"},
+                                                         {"pcie_in", "pcie_in"},
+                                                         {"pcie_out", "pcie_out"},
+                                                         {"gpu_in", "gpu_in"},
+                                                         {"gpu_out", "gpu_out"}};
 
 template <class F>
 Json by_resource(const ResourceTotals& totals, F of) {
@@ -56,9 +63,12 @@ Json by_resource(const ResourceTotals& totals, F of) {
 
 const char* verdict_name(Verdict verdict) {
     switch (verdict) {
-        case Verdict::stable: return "STABLE";
-        case Verdict::backlogged: return "BACKLOGGED";
-        case Verdict::overloaded: return "OVERLOADED";
+        case Verdict::stable:
+            return "STABLE";
+        case Verdict::backlogged:
+            return "BACKLOGGED";
+        case Verdict::overloaded:
+            return "OVERLOADED";
     }
     return "";
 }
@@ -75,8 +85,11 @@ void add_facts(Json& out, const Metrics& m, const RunFacts& facts) {
     out["system"] = facts.system;
     out["agents"] = facts.agents;
     out["requests"] = c.finished + c.aborted + c.failed;
-    out["outcomes"] = {{"finished", c.finished}, {"aborted", c.aborted}, {"failed", c.failed},
-                       {"restarts", c.restarts}, {"unfinished", m.unfinished()}};
+    out["outcomes"] = {{"finished", c.finished},
+                       {"aborted", c.aborted},
+                       {"failed", c.failed},
+                       {"restarts", c.restarts},
+                       {"unfinished", m.unfinished()}};
 }
 
 void add_latencies(Json& out, const Metrics& m) {
@@ -85,9 +98,10 @@ void add_latencies(Json& out, const Metrics& m) {
     out["ttft_s"] = statistics(m.ttft());
     out["ttst_s"] = statistics(m.ttst());
     out["tpot_s"] = statistics(m.tpot());
-    const std::pair<const char*, const Distribution*> parts[] = {
-        {"queue", &m.queue()}, {"allocate", &m.allocate()}, {"read", &m.read()},
-        {"prefill", &m.prefill()}};
+    const std::pair<const char*, const Distribution*> parts[] = {{"queue", &m.queue()},
+                                                                 {"allocate", &m.allocate()},
+                                                                 {"read", &m.read()},
+                                                                 {"prefill", &m.prefill()}};
     Json& means = out["ttft_parts_s"];
     for (const auto& [name, part] : parts) means[name] = or_null(part->mean(), part->count() > 0);
     Json& percentiles = out["ttft_parts_percentiles_s"];
@@ -200,18 +214,17 @@ std::string prefixed(double value, const char* unit) {
 }
 
 std::string latency_line(const char* name, const Json& statistics) {
-    return fmt::format("  {:<16}{:>11}{:>11}{:>11}{:>11}{:>11}\n", name,
-                       number(statistics["mean"]), number(statistics["p50"]),
-                       number(statistics["p90"]), number(statistics["p99"]),
-                       number(statistics["max"]));
+    return fmt::format("  {:<16}{:>11}{:>11}{:>11}{:>11}{:>11}\n", name, number(statistics["mean"]),
+                       number(statistics["p50"]), number(statistics["p90"]),
+                       number(statistics["p99"]), number(statistics["max"]));
 }
 
 std::string result_lines(const Json& s) {
     const Json& outcomes = s["outcomes"];
-    std::string text = fmt::format("{}  system {}, {} agents, seed {}, calibration {}\n",
-                                   s["scenario"].get<std::string>(),
-                                   s["system"].get<std::string>(), s["agents"].dump(),
-                                   s["seed"].dump(), s["calibration"].get<std::string>());
+    std::string text =
+        fmt::format("{}  system {}, {} agents, seed {}, calibration {}\n",
+                    s["scenario"].get<std::string>(), s["system"].get<std::string>(),
+                    s["agents"].dump(), s["seed"].dump(), s["calibration"].get<std::string>());
     if (!s["complete"].get<bool>()) text += "  STOPPED before its end: all numbers up to here\n";
     text += fmt::format("  JCT {} s, {} requests, {}\n", number(s["jct_s"]), s["requests"].dump(),
                         s["verdict"].get<std::string>());
@@ -227,8 +240,8 @@ std::string latency_lines(const Json& s) {
                                    "mean", "p50", "p90", "p99", "max");
     text += latency_line("TTFT", s["ttft_s"]);
     for (const char* part : {"queue", "allocate", "read", "prefill"}) {
-        text += latency_line(fmt::format("  {}", part).c_str(),
-                             s["ttft_parts_percentiles_s"][part]);
+        text +=
+            latency_line(fmt::format("  {}", part).c_str(), s["ttft_parts_percentiles_s"][part]);
     }
     text += latency_line("TTST", s["ttst_s"]);
     text += latency_line("TPOT", s["tpot_s"]);
@@ -245,8 +258,8 @@ std::string throughput_lines(const Json& s) {
         number(s["prompt_tokens_per_s"]), number(s["output_tokens_per_s"]),
         number(s["agents_per_second"]), number(goodput["requests_per_s"]),
         percent(goodput["share"]), goodput["slo"]["ttft_s"].get<double>(),
-        goodput["slo"]["tpot_s"].get<double>(), percent(s["hit_rate"]), percent(s["hit_rate_ideal"]),
-        prefixed(s["storage_read_bytes"].get<double>(), "B"),
+        goodput["slo"]["tpot_s"].get<double>(), percent(s["hit_rate"]),
+        percent(s["hit_rate_ideal"]), prefixed(s["storage_read_bytes"].get<double>(), "B"),
         prefixed(s["storage_write_bytes"].get<double>(), "B"));
 }
 
@@ -261,10 +274,10 @@ std::string resource_lines(const Json& s) {
                             percent(limit["decode"]));
     }
     const Json& rate = s["snic_read_Bps"];
-    text += fmt::format("  SNIC reads       {} prefill, {} decode; max/avg {}\n",
-                        prefixed(rate["prefill"].get<double>(), "B/s"),
-                        prefixed(rate["decode"].get<double>(), "B/s"),
-                        number(s["snic_max_over_avg"]));
+    text +=
+        fmt::format("  SNIC reads       {} prefill, {} decode; max/avg {}\n",
+                    prefixed(rate["prefill"].get<double>(), "B/s"),
+                    prefixed(rate["decode"].get<double>(), "B/s"), number(s["snic_max_over_avg"]));
     text += fmt::format("  attention        max/avg {}\n", number(s["attention_max_over_avg"]));
     return text;
 }
@@ -277,8 +290,8 @@ std::string memory_lines(const Json& s) {
         "  HBM              prefill {} ({}), decode {} ({})\n"
         "  host buffers     prefill {}, decode {} ({})\n",
         percent(use["prefill_hbm"]), percent(waits["prefill_hbm"]), percent(use["decode_hbm"]),
-        percent(waits["decode_hbm"]), percent(use["prefill_buffer"]),
-        percent(use["decode_buffer"]), percent(waits["buffers"]));
+        percent(waits["decode_hbm"]), percent(use["prefill_buffer"]), percent(use["decode_buffer"]),
+        percent(waits["buffers"]));
     text += fmt::format("\nbinding resource   {}; share of the time with a decode engine:\n ",
                         s["binding_resource"].get<std::string>());
     for (const Json& candidate : s["binding_candidates"]) {

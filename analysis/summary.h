@@ -23,9 +23,9 @@ struct RunFacts {
     std::string system;
     std::uint64_t agents = 0;
     std::uint64_t events = 0;
-    std::uint64_t flows = 0;    ///< transfers the world has moved
-    std::string events_hash;    ///< RunHash::hex()
-    bool complete = false;      ///< false: stopped, or still running
+    std::uint64_t flows = 0;  ///< transfers the world has moved
+    std::string events_hash;  ///< RunHash::hex()
+    bool complete = false;    ///< false: stopped, or still running
 };
 
 /// Keys of cli.md and more; SI units, the unit last in a name. Never NaN or infinity: counts, sums,

@@ -170,7 +170,8 @@ Bytes weight_bytes_per_gpu(const Llm& llm, int expert_parallel, double bytes_per
     const int experts = (routed + expert_parallel - 1) / expert_parallel;
     const double layers =
         replicated_parameters(llm) + parameters_per_expert(llm) * experts * moe_layers(llm);
-    const double bytes = layers * bytes_per_parameter + 2.0 * embedding_parameters(llm);
+    const double embeddings = 2.0 * embedding_parameters(llm) / expert_parallel;
+    const double bytes = layers * bytes_per_parameter + embeddings;
     return {static_cast<std::int64_t>(std::ceil(bytes))};
 }
 

@@ -120,8 +120,8 @@ double replicated_parameters(const Llm& llm);
 /// the output head.
 double active_parameters(const Llm& llm);
 /// Weights on one GPU: routed experts divided over `expert_parallel` ranks (of the fullest where
-/// they do not divide), everything else whole on each (data-parallel attention), embeddings always
-/// in bf16.
+/// they do not divide); embedding and output head, always bf16, too (vocabulary-parallel, as SGLang
+/// and vLLM do); everything else whole on each (data-parallel attention).
 Bytes weight_bytes_per_gpu(const Llm& llm, int expert_parallel, double bytes_per_parameter);
 
 /// 2 * active parameters * n (one multiply and one add per parameter and token).

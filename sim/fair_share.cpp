@@ -190,7 +190,7 @@ void FairShare::remove_flow(ClassIndex c, Instant now) {
         Link& link = links_[cls.path[i]];
         change_load(link, -cls.rate, now);
         --link.flows;
-        if (link.peer != none) touched_lanes_.push_back(cls.path[i]);  // more is left to the low lane
+        if (link.peer != none) touched_lanes_.push_back(cls.path[i]);  // leaves the low lane more
         if (level_[cls.path[i]] < unlimited) mark(cls.path[i]);
     }
     if (--cls.flows == 0) deactivate(c);

@@ -33,9 +33,9 @@ public:
     void remove_cap(LinkIndex cap);
 
     /// Two lanes of one capacity C: the high one is solved on C, or on (1 - low_share) * C while
-    /// the low one has flows; the low one on what the high one leaves, at least low_share * C. Flows of
-    /// both lanes may not meet at a bottleneck without lanes as well: the low lane would then reach
-    /// back to the high one, the law would have no single solution, and settle() might not end.
+    /// the low one has flows; the low one on what the high one leaves, at least low_share * C.
+    /// Flows of both lanes may not also meet at a bottleneck without lanes: the low lane would then
+    /// reach back to the high one, many solutions would fit, and settle() might not end.
     void pair_lanes(LinkIndex high, LinkIndex low, double low_share);
     /// A constant load on a link, beside its flows.
     void set_background(LinkIndex link, double rate, Instant now);

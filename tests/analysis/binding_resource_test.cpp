@@ -40,8 +40,8 @@ TEST(BindingResource, AllocationBindsTheFullerBuffer) {
 }
 
 TEST(BindingResource, SharesAddUpAndEqualOnesGoDownstreamFirst) {
-    const auto candidates = binding_candidates({.prefill_queue = 10, .prefill = 10, .decode = 20},
-                                               {});
+    const auto candidates =
+        binding_candidates({.prefill_queue = 10, .prefill = 10, .decode = 20}, {});
     ASSERT_EQ(candidates.size(), 2U);
     EXPECT_EQ(candidates[0].resource, "decode_gpu");
     EXPECT_DOUBLE_EQ(candidates[0].share + candidates[1].share, 1);

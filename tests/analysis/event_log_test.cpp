@@ -43,20 +43,29 @@ Event any_event(std::size_t kind, std::vector<RequestId>& finished) {
     const StepId step{{any_word()}, any_word()};
     const auto layer = static_cast<LayerIndex>(any_word());
     switch (kind) {
-        case 0: return RequestArrived{any_request()};
-        case 1: return GroupFetched{{any_word()}};
-        case 2: return TransferDone{{step.number, step.group.value}, any_status()};
-        case 3: return LayersDone{step, layer, any_status()};
+        case 0:
+            return RequestArrived{any_request()};
+        case 1:
+            return GroupFetched{{any_word()}};
+        case 2:
+            return TransferDone{{step.number, step.group.value}, any_status()};
+        case 3:
+            return LayersDone{step, layer, any_status()};
         case 4: {
             const auto count = *rc::gen::inRange(0, 5);
             for (int i = 0; i < count; ++i) finished.push_back(any_request_id());
             return StepDone{step, finished, any_status()};
         }
-        case 5: return TimerFired{{any_word()}};
-        case 6: return RequestAborted{any_request_id()};
-        case 7: return EngineLost{{any_word()}};
-        case 8: return EngineBack{{any_word()}};
-        default: return WeightsChanged{any_word()};
+        case 5:
+            return TimerFired{{any_word()}};
+        case 6:
+            return RequestAborted{any_request_id()};
+        case 7:
+            return EngineLost{{any_word()}};
+        case 8:
+            return EngineBack{{any_word()}};
+        default:
+            return WeightsChanged{any_word()};
     }
 }
 
@@ -119,12 +128,17 @@ TEST(EventLog, EndsQuietlyWhereItWasCutOff) {
     for (std::size_t size = 8; size < whole.size(); ++size) {
         std::istringstream file{whole.substr(0, size)};
         EventLogReader reader{file, "events.log"};
-        while (reader.next()) {}
+        while (reader.next()) {
+        }
         EXPECT_GE(reader.records(), most) << size;
         EXPECT_LE(reader.records(), 8U);
         most = reader.records();
-        if (size == 8) { EXPECT_FALSE(reader.truncated()); }
-        if (size == whole.size() - 1) { EXPECT_TRUE(reader.truncated()); }
+        if (size == 8) {
+            EXPECT_FALSE(reader.truncated());
+        }
+        if (size == whole.size() - 1) {
+            EXPECT_TRUE(reader.truncated());
+        }
     }
     EXPECT_EQ(most, 8U);
 }
@@ -157,7 +171,8 @@ TEST(EventLog, FindsChangedBytes) {
         std::istringstream file{log};
         EventLogReader reader{file, "events.log"};
         try {
-            while (reader.next()) {}
+            while (reader.next()) {
+            }
             if (!reader.truncated()) ++missed;
         } catch (const InputError& error) {
             EXPECT_NE(std::string{error.what()}.find("record "), std::string::npos);

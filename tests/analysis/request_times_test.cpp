@@ -21,9 +21,7 @@ Request turn(RequestId id, double submitted = 0) {
 AssignRequest assign(RequestId id, Tokens hit = {50}, ReadPath path = ReadPath::prefill) {
     return {id, {0}, {1}, path, hit, at_s(0), at_s(0)};
 }
-std::vector<Chunk> last_chunk(RequestId id) {
-    return {{.request = id, .end = Chunk::End::last}};
-}
+std::vector<Chunk> last_chunk(RequestId id) { return {{.request = id, .end = Chunk::End::last}}; }
 
 // The stages in the comment of tell_one_turn; TPOT = (18 - 15) / (4 - 2).
 TEST(RequestTimes, ReadsTheStagesOffTheSeam) {
@@ -108,8 +106,8 @@ TEST(RequestTimes, ARestartedRequestHasTheStagesOfItsLastAttempt) {
     r.feed.tell(4, StepDone{{{1}, 0}}, {SeamFeed::decode_step({{1}, 1}, {})});
     r.feed.tell(5, StepDone{{{1}, 1}}, {SeamFeed::decode_step({{1}, 2}, {})});
     r.feed.tell(5.5, EngineLost{{1}});
-    r.feed.tell(6, EngineBack{{1}}, {AssignRequest{id, {0}, {1}, ReadPath::decode, {0}, at_s(5.6),
-                                                   at_s(5.8)}});
+    r.feed.tell(6, EngineBack{{1}},
+                {AssignRequest{id, {0}, {1}, ReadPath::decode, {0}, at_s(5.6), at_s(5.8)}});
     r.feed.tell(7, GroupFetched{}, {SeamFeed::prefill_step({{0}, 1}, chunks)});
     r.feed.tell(8, StepDone{{{0}, 1}}, {SeamFeed::decode_step({{1}, 3}, joins)});
     const std::vector<RequestId> finished{id};

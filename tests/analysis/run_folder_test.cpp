@@ -77,7 +77,8 @@ TEST_F(RunFolderTest, LeavesAValidFolderWhenKilled) {
     EXPECT_EQ(text("scenario.yaml"), "seed: 1\n");
     std::istringstream log{text("events.log")};
     EventLogReader reader{log, "events.log"};
-    while (reader.next()) {}
+    while (reader.next()) {
+    }
     EXPECT_EQ(reader.records(), 9U);
     EXPECT_FALSE(fs::exists(parent_ / "run" / "host.json"));
 }

@@ -30,13 +30,16 @@ void expect_all_differ(const C& plain, const std::vector<std::function<void(C&)>
 
 TEST(CommandHash, SeesEveryFieldOfATransfer) {
     expect_all_differ<StartTransfer>(
-        {}, {[](auto& c) { c.transfer.id.slot = 1; }, [](auto& c) { c.transfer.id.serial = 1; },
-             [](auto& c) { c.transfer.movement = Movement::host_to_hbm; },
-             [](auto& c) { c.transfer.from.value = 1; }, [](auto& c) { c.transfer.to.value = 1; },
-             [](auto& c) { c.transfer.size.value = 1; },
-             [](auto& c) { c.transfer.layers.first = 1; },
-             [](auto& c) { c.transfer.layers.end = 1; }, [](auto& c) { c.after = StepId{}; },
-             [](auto& c) { c.after = StepId{{1}, 0}; }, [](auto& c) { c.after = TransferId{}; }});
+        {},
+        {[](auto& c) { c.transfer.id.slot = 1; }, [](auto& c) { c.transfer.id.serial = 1; },
+         [](auto& c) { c.transfer.movement = Movement::host_to_hbm; },
+         [](auto& c) { c.transfer.from.value = 1; }, [](auto& c) { c.transfer.to.value = 1; },
+         [](auto& c) { c.transfer.size.value = 1; }, [](auto& c) { c.transfer.layers.first = 1; },
+         [](auto& c) { c.transfer.layers.end = 1; }, [](auto& c) { c.after = StepId{}; },
+         [](auto& c) {
+             c.after = StepId{{1}, 0};
+         },
+         [](auto& c) { c.after = TransferId{}; }});
 }
 
 TEST(CommandHash, SeesEveryFieldOfAStep) {
@@ -57,18 +60,18 @@ TEST(CommandHash, SeesEveryFieldOfAStep) {
         };
     };
     expect_all_differ<StartStep>(
-        {}, {[](auto& c) { c.step.id.group.value = 1; }, [](auto& c) { c.step.id.number = 1; },
-             [](auto& c) { c.step.role = Role::decode; }, [](auto& c) { c.after = TransferId{}; },
-             with([](Chunk&) {}), with([](Chunk& c) { c.request.slot = 1; }),
-             with([](Chunk& c) { c.request.serial = 1; }), with([](Chunk& c) { c.engine = {1}; }),
-             with([](Chunk& c) { c.cached = {1}; }), with([](Chunk& c) { c.tokens = {1}; }),
-             with([](Chunk& c) { c.attention = Duration{1}; }),
-             with([](Chunk& c) { c.load = TransferId{}; }),
-             with([](Chunk& c) { c.end = Chunk::End::more; }), with_join([](Join&) {}),
-             with_join([](Join& j) { j.request.slot = 1; }),
-             with_join([](Join& j) { j.request.serial = 1; }),
-             with_join([](Join& j) { j.engine = {1}; }),
-             with_join([](Join& j) { j.context = {1}; })});
+        {},
+        {[](auto& c) { c.step.id.group.value = 1; }, [](auto& c) { c.step.id.number = 1; },
+         [](auto& c) { c.step.role = Role::decode; }, [](auto& c) { c.after = TransferId{}; },
+         with([](Chunk&) {}), with([](Chunk& c) { c.request.slot = 1; }),
+         with([](Chunk& c) { c.request.serial = 1; }), with([](Chunk& c) { c.engine = {1}; }),
+         with([](Chunk& c) { c.cached = {1}; }), with([](Chunk& c) { c.tokens = {1}; }),
+         with([](Chunk& c) { c.attention = Duration{1}; }),
+         with([](Chunk& c) { c.load = TransferId{}; }),
+         with([](Chunk& c) { c.end = Chunk::End::more; }), with_join([](Join&) {}),
+         with_join([](Join& j) { j.request.slot = 1; }),
+         with_join([](Join& j) { j.request.serial = 1; }),
+         with_join([](Join& j) { j.engine = {1}; }), with_join([](Join& j) { j.context = {1}; })});
 }
 
 TEST(CommandHash, SeesEveryFieldOfTheOthers) {
@@ -80,12 +83,14 @@ TEST(CommandHash, SeesEveryFieldOfTheOthers) {
              [](auto& c) { c.engines_chosen += Duration{1}; }});
     expect_all_differ<SetTimer>(
         {}, {[](auto& c) { c.id.value = 1; }, [](auto& c) { c.at += Duration{1}; }});
-    expect_all_differ<Cancel>({}, {[](auto& c) { c.what = TransferId{1, 0}; },
-                                   [](auto& c) { c.what = StepId{}; },
-                                   [](auto& c) { c.what = RequestId{}; }});
-    expect_all_differ<RequestFinished>({}, {[](auto& c) { c.id.slot = 1; },
-                                            [](auto& c) { c.id.serial = 1; },
-                                            [](auto& c) { c.outcome = Outcome::failed; }});
+    expect_all_differ<Cancel>(
+        {}, {[](auto& c) {
+                 c.what = TransferId{1, 0};
+             },
+             [](auto& c) { c.what = StepId{}; }, [](auto& c) { c.what = RequestId{}; }});
+    expect_all_differ<RequestFinished>(
+        {}, {[](auto& c) { c.id.slot = 1; }, [](auto& c) { c.id.serial = 1; },
+             [](auto& c) { c.outcome = Outcome::failed; }});
 }
 
 TEST(RunHash, IsFixedForAllTime) {

@@ -13,9 +13,17 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 RunFacts facts() {
-    return {.scenario = "quickstart", .scenario_hash = "00ff", .seed = 7, .version = "0.1.0",
-            .calibration = "default", .system = "dualpath", .agents = 1, .events = 9, .flows = 5,
-            .events_hash = "0123456789abcdef", .complete = true};
+    return {.scenario = "quickstart",
+            .scenario_hash = "00ff",
+            .seed = 7,
+            .version = "0.1.0",
+            .calibration = "default",
+            .system = "dualpath",
+            .agents = 1,
+            .events = 9,
+            .flows = 5,
+            .events_hash = "0123456789abcdef",
+            .complete = true};
 }
 
 Json one_turn() {
@@ -29,18 +37,53 @@ Json one_turn() {
 }
 
 /// The keys of cli.md, as accept.py asks for them.
-const char* const promised[] = {
-    "/scenario", "/seed", "/version", "/calibration", "/system", "/agents", "/requests", "/jct_s",
-    "/trajectory_s/mean", "/trajectory_s/p50", "/trajectory_s/p90", "/trajectory_s/p99",
-    "/trajectory_s/max", "/ttft_s/mean", "/ttft_s/p50", "/ttft_s/p90", "/ttft_s/p99",
-    "/ttst_s/mean", "/ttst_s/p99", "/tpot_s/mean", "/tpot_s/p99", "/ttft_parts_s/queue",
-    "/ttft_parts_s/allocate", "/ttft_parts_s/read", "/ttft_parts_s/prefill",
-    "/agents_per_second", "/prompt_tokens_per_s", "/output_tokens_per_s", "/hit_rate",
-    "/storage_read_bytes", "/storage_write_bytes", "/snic_read_Bps/prefill",
-    "/snic_read_Bps/decode", "/snic_max_over_avg", "/attention_max_over_avg",
-    "/utilisation/snic/prefill", "/utilisation/snic/decode", "/utilisation/cnic_read/prefill",
-    "/utilisation/cnic_write/decode", "/utilisation/dram/prefill", "/utilisation/gpu/decode",
-    "/goodput", "/verdict", "/binding_resource", "/events", "/flows", "/events_hash"};
+const char* const promised[] = {"/scenario",
+                                "/seed",
+                                "/version",
+                                "/calibration",
+                                "/system",
+                                "/agents",
+                                "/requests",
+                                "/jct_s",
+                                "/trajectory_s/mean",
+                                "/trajectory_s/p50",
+                                "/trajectory_s/p90",
+                                "/trajectory_s/p99",
+                                "/trajectory_s/max",
+                                "/ttft_s/mean",
+                                "/ttft_s/p50",
+                                "/ttft_s/p90",
+                                "/ttft_s/p99",
+                                "/ttst_s/mean",
+                                "/ttst_s/p99",
+                                "/tpot_s/mean",
+                                "/tpot_s/p99",
+                                "/ttft_parts_s/queue",
+                                "/ttft_parts_s/allocate",
+                                "/ttft_parts_s/read",
+                                "/ttft_parts_s/prefill",
+                                "/agents_per_second",
+                                "/prompt_tokens_per_s",
+                                "/output_tokens_per_s",
+                                "/hit_rate",
+                                "/storage_read_bytes",
+                                "/storage_write_bytes",
+                                "/snic_read_Bps/prefill",
+                                "/snic_read_Bps/decode",
+                                "/snic_max_over_avg",
+                                "/attention_max_over_avg",
+                                "/utilisation/snic/prefill",
+                                "/utilisation/snic/decode",
+                                "/utilisation/cnic_read/prefill",
+                                "/utilisation/cnic_write/decode",
+                                "/utilisation/dram/prefill",
+                                "/utilisation/gpu/decode",
+                                "/goodput",
+                                "/verdict",
+                                "/binding_resource",
+                                "/events",
+                                "/flows",
+                                "/events_hash"};
 
 TEST(Summary, HasThePromisedKeys) {
     const Json json = one_turn();

@@ -120,13 +120,13 @@ TEST(Parameters, RoutedExpertsAreMostOfDeepSeek) {
 // out 128 * 128 * 7168 = 187,105,280; indexer 1536 * 64 * 128 + 7168 * 128 + 7168 * 64 =
 // 13,959,168; 61 of both = 12,264,931,328. Dense 3 * 3 * 7168 * 18432 = 1,189,085,184. Shared
 // expert and router 58 * (44,040,192 + 1,835,008) = 2,660,761,600. Sum 16,114,778,112 in fp8.
-// Embeddings 2 * 129280 * 7168 * 2 B = 3,706,716,160 B. Experts 653,908,770,816 / ep.
-TEST(Weights, PerGpuDivideTheExpertsOnly) {
+// Embeddings 2 * 129280 * 7168 * 2 B = 3,706,716,160 B / ep. Experts 653,908,770,816 / ep.
+TEST(Weights, PerGpuDivideExpertsAndVocabulary) {
     const Llm model = llm("ds-660b");
     EXPECT_EQ(replicated_parameters(model), 16'114'778'112.0);
-    EXPECT_EQ(weight_bytes_per_gpu(model, 32, 1).value, 40'256'143'360);  // 20.43 GB of experts
-    EXPECT_EQ(weight_bytes_per_gpu(model, 16, 1).value, 60'690'792'448);  // 40.87
-    EXPECT_EQ(weight_bytes_per_gpu(model, 8, 1).value, 101'560'090'624);  // 81.74: not on 80 GB
+    EXPECT_EQ(weight_bytes_per_gpu(model, 32, 1).value, 36'665'262'080);  // 20.43 GB of experts
+    EXPECT_EQ(weight_bytes_per_gpu(model, 16, 1).value, 57'215'746'048);  // 40.87
+    EXPECT_EQ(weight_bytes_per_gpu(model, 8, 1).value, 98'316'713'984);  // 81.74: not on 80 GB
     // A dense model in bf16 is whole: 2 B of every parameter.
     EXPECT_EQ(static_cast<double>(weight_bytes_per_gpu(llm("llama-3.1-8b"), 1, 2).value),
               2 * parameters(llm("llama-3.1-8b")));
