@@ -18,6 +18,18 @@ std::string_view prefiller(const Pressure& pressure) {
     return pressure.cnic_at_limit > most_of_the_time ? "cnic" : "prefill_gpu";
 }
 
+/// Host buffers are held until a prompt has been read, prefilled and sent: they are full because of
+/// what their holders wait for.
+std::string_view allocator(const Pressure& p) {
+    if (p.waiting_for_prefill_hbm > most_of_the_time) return "prefill_hbm";
+    const bool prefill_side = p.prefill_snic_at_limit >= p.decode_snic_at_limit;
+    if (std::max(p.prefill_snic_at_limit, p.decode_snic_at_limit) > most_of_the_time) {
+        return prefill_side ? "prefill_snic" : "decode_snic";
+    }
+    if (p.storage_at_limit > most_of_the_time) return "storage";
+    return p.decode_buffer > p.prefill_buffer ? "decode_buffer" : "prefill_buffer";
+}
+
 }  // namespace
 
 std::vector<BindingCandidate> binding_candidates(const StageTimes& s, const Pressure& p) {
@@ -38,7 +50,7 @@ std::vector<BindingCandidate> binding_candidates(const StageTimes& s, const Pres
     charge(prefiller(p), s.prefill);
     charge(reader("decode_snic", p.decode_snic_at_limit, p), s.read_decode_path);
     charge(reader("prefill_snic", p.prefill_snic_at_limit, p), s.read_prefill_path);
-    charge(p.decode_buffer > p.prefill_buffer ? "decode_buffer" : "prefill_buffer", s.allocate);
+    charge(allocator(p), s.allocate);
     charge("prefill_gpu", s.prefill_queue);
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const auto& a, const auto& b) { return a.share > b.share; });

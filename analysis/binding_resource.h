@@ -37,7 +37,8 @@ struct BindingCandidate {
 /// the shares of stage times are the shares of that HBM's occupants. Each stage is charged to the
 /// resource it waits for:
 ///   waiting for a PE -> prefill_gpu
-///   host buffers -> prefill_buffer or decode_buffer, whichever was fuller
+///   host buffers -> what their holders wait for: prefill_hbm or a SNIC or storage by the rules
+///       below, else the buffer itself, prefill_buffer or decode_buffer, whichever was fuller
 ///   reading -> prefill_snic or decode_snic, by path, if that was at its limit more than half of
 ///       the time; else storage, if that was; else none (latency)
 ///   read to first token -> prefill_hbm if prompts waited for it in more than half of the windows;

@@ -104,20 +104,13 @@ void RequestTimes::see(const EngineLost& event) {
     if (event.id.index() < group_of_.size()) lose(group_of_[event.id.index()]);
 }
 
-/// The running step is dropped, the batch is gone, and reads for its engines will not start.
+/// The running step is dropped and the batch is gone.
 void RequestTimes::lose(ExpertGroupId id) {
     Group& g = group(id);
     g.last_chunks.clear();
     g.joins.clear();
-    const auto in_group = [&](EngineId engine) {
-        return engine.index() < group_of_.size() && group_of_[engine.index()] == id;
-    };
     for (Active& active : active_) {
-        if (!active.open || active.record.attempts == 0) continue;
-        if (active.decoding == id) end_attempt(active);
-        if (in_group(active.record.prefill) || in_group(active.record.decode)) {
-            forget_read(active.record);
-        }
+        if (active.open && active.decoding == id) end_attempt(active);
     }
 }
 
@@ -128,7 +121,6 @@ void RequestTimes::see(const AssignRequest& command) {
     if (!active) return;
     end_attempt(*active);
     RequestRecord& r = active->record;
-    if (r.attempts > 0) forget_read(r);
     r.prefill = command.prefill;
     r.decode = command.decode;
     r.path = command.path;
@@ -139,18 +131,13 @@ void RequestTimes::see(const AssignRequest& command) {
     r.first_token = r.second_token = std::nullopt;
     active->computing = false;
     ++r.attempts;
-    if (r.hit > Tokens{0}) waiting_reads(r).push_back(command.id);
 }
 
 void RequestTimes::see(const StartTransfer& command) {
     const Transfer& transfer = command.transfer;
     auto& read = grown(reads_, transfer.id.slot);
     read.reset();
-    if (transfer.movement != Movement::storage_to_host) return;
-    auto& waiting = grown(unread_, transfer.from.index());
-    if (waiting.empty()) return;
-    read = Read{transfer.id, waiting.front()};
-    waiting.pop_front();
+    if (transfer.movement == Movement::storage_to_host) read = Read{transfer.id, transfer.request};
 }
 
 void RequestTimes::see(const StartStep& command) {
@@ -160,7 +147,7 @@ void RequestTimes::see(const StartStep& command) {
     for (const Chunk& chunk : command.step.chunks) {
         Active* active = find(chunk.request);
         if (!active) continue;
-        if (!std::exchange(active->computing, true)) forget_read(active->record);
+        active->computing = true;
         if (chunk.end == Chunk::End::last) g.last_chunks.push_back(chunk.request);
     }
     for (const Join& join : command.step.joins) {
@@ -189,7 +176,6 @@ void RequestTimes::see(const RequestFinished& command) {
     Active* active = find(command.id);
     if (!active) return;
     RequestRecord& r = active->record;
-    if (r.attempts > 0) forget_read(r);
     r.generated = generated(*active);
     r.end = now_;
     r.outcome = command.outcome;
@@ -223,15 +209,6 @@ void RequestTimes::end_attempt(Active& active) {
     active.before = generated(active);
     active.has_first = false;
     active.decoding.reset();
-}
-
-std::deque<RequestId>& RequestTimes::waiting_reads(const RequestRecord& record) {
-    const EngineId reader = record.path == ReadPath::prefill ? record.prefill : record.decode;
-    return grown(unread_, reader.index());
-}
-
-void RequestTimes::forget_read(const RequestRecord& record) {
-    std::erase(waiting_reads(record), record.request.id);
 }
 
 }  // namespace dualpath

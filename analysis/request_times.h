@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <optional>
 #include <span>
@@ -43,9 +42,7 @@ struct RequestRecord {
 };
 
 /// Follows requests by RequestId: slot for speed, serial so that a late word about an ended one is
-/// ignored. Transfers do not name their request: storage reads of an engine start in the order in
-/// which its requests were assigned, so the k-th read belongs to the k-th waiting request. (After a
-/// lost engine that order may shift for reads that were waiting; it heals at the first chunk.)
+/// ignored.
 class RequestTimes final : public RunObserver {
 public:
     using Ended = std::function<void(const RequestRecord&)>;
@@ -92,16 +89,13 @@ private:
     void lose(ExpertGroupId id);
     void end_attempt(Active& active);
     Tokens generated(const Active& active);
-    std::deque<RequestId>& waiting_reads(const RequestRecord& record);
-    void forget_read(const RequestRecord& record);
 
     Ended ended_;
     Instant now_{};
-    std::vector<ExpertGroupId> group_of_;        ///< by EngineId
-    std::vector<Active> active_;                 ///< by RequestId::slot
-    std::vector<Group> groups_;                  ///< by ExpertGroupId
-    std::vector<std::deque<RequestId>> unread_;  ///< by EngineId: reads not yet started
-    std::vector<std::optional<Read>> reads_;     ///< by TransferId::slot: under way
+    std::vector<ExpertGroupId> group_of_;     ///< by EngineId
+    std::vector<Active> active_;              ///< by RequestId::slot
+    std::vector<Group> groups_;               ///< by ExpertGroupId
+    std::vector<std::optional<Read>> reads_;  ///< by TransferId::slot: under way
     std::size_t unfinished_ = 0;
 };
 

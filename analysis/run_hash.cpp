@@ -59,7 +59,7 @@ private:
             r.max_output);
     }
     void word(const Transfer& t) {
-        add(t.id, t.movement, t.from, t.to, t.size, t.layers.first, t.layers.end);
+        add(t.id, t.movement, t.from, t.to, t.size, t.layers.first, t.layers.end, t.request);
     }
     void word(const Chunk& c) {
         add(c.request, c.engine, c.cached, c.tokens, c.attention, c.load, c.end);

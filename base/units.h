@@ -85,9 +85,7 @@ inline BytesPerSecond operator/(Bytes size, Duration d) {
 }
 
 /// Whole blocks: the largest multiple of `block` not above `n` (a partial block is recomputed).
-constexpr Tokens floor_to(Tokens n, Tokens block) {
-    return {n.value / block.value * block.value};
-}
+constexpr Tokens floor_to(Tokens n, Tokens block) { return {n.value / block.value * block.value}; }
 /// Whole blocks: the smallest multiple of `block` not below `n` (a partial block occupies one).
 constexpr Tokens ceil_to(Tokens n, Tokens block) {
     return {(n.value + block.value - 1) / block.value * block.value};

@@ -46,8 +46,8 @@ void complete_flows(benchmark::State& state, ComparisonWorkload::Mix mix) {
         state.ResumeTiming();
     }
     state.SetItemsProcessed(state.iterations() * flows);
-    state.counters["evaluations_per_flow"] = static_cast<double>(evaluations) /
-                                             static_cast<double>(state.iterations()) / flows;
+    state.counters["evaluations_per_flow"] =
+        static_cast<double>(evaluations) / static_cast<double>(state.iterations()) / flows;
 }
 BENCHMARK_CAPTURE(complete_flows, random_pairs, ComparisonWorkload::Mix::random_pairs)
     ->ArgNames({"nodes", "slots"})

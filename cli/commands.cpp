@@ -28,12 +28,14 @@ int help_command(const std::vector<std::string>& arguments) {
             if (command.name == arguments.front()) return command.run({"--help"});
         }
     }
-    fmt::print("dualpath {}: P/D-disaggregated LLM inference with KV-Cache loaded over two paths\n\n"
-               "usage: dualpath COMMAND [options]\n\n",
-               DUALPATH_VERSION);
+    fmt::print(
+        "dualpath {}: P/D-disaggregated LLM inference with KV-Cache loaded over two paths\n\n"
+        "usage: dualpath COMMAND [options]\n\n",
+        DUALPATH_VERSION);
     for (const Command& command : table) fmt::print("  {:10} {}\n", command.name, command.summary);
-    fmt::print("\n`dualpath help COMMAND` shows options and examples.\n"
-               "Exit: 0 done, 1 a check failed, 2 bad input or usage, 3 stopped by a signal.\n");
+    fmt::print(
+        "\n`dualpath help COMMAND` shows options and examples.\n"
+        "Exit: 0 done, 1 a check failed, 2 bad input or usage, 3 stopped by a signal.\n");
     return done;
 }
 

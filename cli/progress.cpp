@@ -32,25 +32,28 @@ Progress::Progress(Output output) : output_{output}, start_{steady_clock::now()}
 bool Progress::due() {
     const auto now = steady_clock::now();
     if (now < next_) return false;
-    next_ = now + (output_ == Output::live ? std::chrono::milliseconds{500} : std::chrono::seconds{10});
+    next_ =
+        now + (output_ == Output::live ? std::chrono::milliseconds{500} : std::chrono::seconds{10});
     return true;
 }
 
 std::string Progress::text(const ProgressState& s) const {
     const double spent = std::chrono::duration<double>(steady_clock::now() - start_).count();
-    const double share = s.requests > 0 ? static_cast<double>(s.requests_done) /
-                                              static_cast<double>(s.requests)
-                                        : 0;
+    const double share =
+        s.requests > 0 ? static_cast<double>(s.requests_done) / static_cast<double>(s.requests) : 0;
     const std::string left = share > 0.01 ? clock_text(spent / share * (1 - share)) : "?";
-    return fmt::format("simulated {:.1f} s, agents {}/{}, requests {}/{} ({:.0f} %), {} spent, about {} left",
-                       to_seconds(s.now), s.agents_done, s.agents, s.requests_done, s.requests,
-                       100 * share, clock_text(spent), left);
+    return fmt::format(
+        "simulated {:.1f} s, agents {}/{}, requests {}/{} ({:.0f} %), {} spent, about {} left",
+        to_seconds(s.now), s.agents_done, s.agents, s.requests_done, s.requests, 100 * share,
+        clock_text(spent), left);
 }
 
 void Progress::show(const ProgressState& state) {
     if (output_ == Output::none) return;
-    if (output_ == Output::live) fmt::print(stderr, "\r\033[K{}", text(state));
-    else fmt::print(stderr, "{}\n", text(state));
+    if (output_ == Output::live)
+        fmt::print(stderr, "\r\033[K{}", text(state));
+    else
+        fmt::print(stderr, "{}\n", text(state));
     std::fflush(stderr);
     shown_ = true;
 }

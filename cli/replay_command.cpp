@@ -20,11 +20,12 @@ namespace po = boost::program_options;
 
 Usage usage() {
     Usage u{.line = "dualpath replay RUNDIR [options]",
-            .about = "Feeds the events that a run recorded, simulated or on hardware, to a fresh\n"
-                     "control plane. Exit 0: identical commands. Exit 1: says where they differ.",
+            .about =
+                "Feeds the events that a run recorded, simulated or on hardware, to a fresh\n"
+                "control plane. Exit 0: identical commands. Exit 1: says where they differ.",
             .examples = "  dualpath replay runs/quickstart\n"};
-    u.options.add_options()("help", "this text")("json", "print one JSON object")(
-        "quiet", "print nothing");
+    u.options.add_options()("help", "this text")("json", "print one JSON object")("quiet",
+                                                                                  "print nothing");
     u.hidden.add_options()("folder", po::value<std::string>()->required());
     u.positions.add("folder", 1);
     return u;
@@ -59,8 +60,7 @@ int replay_command(const std::vector<std::string>& arguments) {
     }
     if (!difference) return done;
     fmt::print(stderr, "dualpath: {}: event {} ({} at {:.12f} s): {}\n", log_file.string(),
-               difference->record, difference->event, to_seconds(difference->at),
-               difference->what);
+               difference->record, difference->event, to_seconds(difference->at), difference->what);
     return check_failed;
 }
 

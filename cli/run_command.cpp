@@ -35,21 +35,22 @@ struct RunOptions {
 Usage usage() {
     Usage u{.line = "dualpath run SCENARIO [options]",
             .about = "Simulates one scenario: a table on the terminal, a run folder on disk.",
-            .examples = "  dualpath run scenarios/quickstart.yaml\n"
-                        "  dualpath run scenarios/paper/ds660b.yaml --system basic --agents 2048\n"
-                        "  dualpath run scenarios/paper/ds660b.yaml --set cluster.prefill_nodes=4 "
-                        "--set 'node.snic=200 Gb/s'\n"};
-    u.options.add_options()
-        ("help", "this text")
-        ("set", po::value<std::vector<std::string>>()->composing(), "KEY=VALUE: any value of the scenario, by its YAML path; may be repeated")
-        ("system", po::value<std::string>(), "basic, dualpath or oracle")
-        ("agents", po::value<std::string>(), "number of agents")
-        ("seed", po::value<std::string>(), "random seed")
-        ("calibration", po::value<std::string>(), "name or file of a calibration")
-        ("out", po::value<std::string>(), "run folder; default runs/NAME")
-        ("no-event-log", "leave out events.log: such a run cannot be replayed")
-        ("json", "print the summary as one JSON object and nothing else")
-        ("quiet", "no progress, no table");
+            .examples =
+                "  dualpath run scenarios/quickstart.yaml\n"
+                "  dualpath run scenarios/paper/ds660b.yaml --system basic --agents 2048\n"
+                "  dualpath run scenarios/paper/ds660b.yaml --set cluster.prefill_nodes=4 "
+                "--set 'node.snic=200 Gb/s'\n"};
+    u.options.add_options()("help", "this text")(
+        "set", po::value<std::vector<std::string>>()->composing(),
+        "KEY=VALUE: any value of the scenario, by its YAML path; may be repeated")(
+        "system", po::value<std::string>(), "basic, dualpath or oracle")(
+        "agents", po::value<std::string>(), "number of agents")(
+        "seed", po::value<std::string>(), "random seed")("calibration", po::value<std::string>(),
+                                                         "name or file of a calibration")(
+        "out", po::value<std::string>(), "run folder; default runs/NAME")(
+        "no-event-log", "leave out events.log: such a run cannot be replayed")(
+        "json", "print the summary as one JSON object and nothing else")("quiet",
+                                                                         "no progress, no table");
     u.hidden.add_options()("scenario", po::value<std::string>()->required());
     u.positions.add("scenario", 1);
     return u;
@@ -60,7 +61,9 @@ RunOptions read_options(const po::variables_map& values) {
     RunOptions o{.scenario = values["scenario"].as<std::string>()};
     if (values.count("set")) o.assignments = values["set"].as<std::vector<std::string>>();
     constexpr std::array<std::pair<const char*, const char*>, 4> shorthands{
-        {{"system", "system"}, {"agents", "workload.agents"}, {"seed", "seed"},
+        {{"system", "system"},
+         {"agents", "workload.agents"},
+         {"seed", "seed"},
          {"calibration", "calibration"}}};
     for (const auto& [option, key] : shorthands) {
         if (values.count(option)) {
@@ -105,12 +108,12 @@ public:
         check_run_folder(options.out);
         folder_.emplace(RunFolderInputs{options.out, scenario.text, scenario.calibration_text,
                                         columns_, options.event_log});
-        metrics_.emplace(MetricsInputs{
-            .columns = columns_,
-            .engines_by_group = group_sizes(assembly_.layout),
-            .memory = [this] { return control_.memory_use(); },
-            .ended = [this](const RequestRecord& record) { folder_->add(record); },
-            .snics_per_node = 1.0 * scenario.node.snic_count});
+        metrics_.emplace(
+            MetricsInputs{.columns = columns_,
+                          .engines_by_group = group_sizes(assembly_.layout),
+                          .memory = [this] { return control_.memory_use(); },
+                          .ended = [this](const RequestRecord& record) { folder_->add(record); },
+                          .snics_per_node = 1.0 * scenario.node.snic_count});
         windows_.emplace(std::vector<ResourceObserver*>{&*metrics_, &*folder_});
         world_.emplace(assembly_.layout, topology_, assembly_.model, sim_settings(scenario),
                        &*windows_);
@@ -135,18 +138,18 @@ public:
     }
 
     nlohmann::ordered_json summary(RunEnd end) const {
-        return dualpath::summary(
-            *metrics_, {.scenario = scenario_.name,
-                        .scenario_hash = fmt::format("{:016x}", scenario_.hash),
-                        .seed = scenario_.seed.value,
-                        .version = DUALPATH_VERSION,
-                        .calibration = scenario_.calibration.name,
-                        .system = scenario_.system,
-                        .agents = agents_.agents(),
-                        .events = hash_.events(),
-                        .flows = world_->network().flows_started(),
-                        .events_hash = hash_.hex(),
-                        .complete = end == RunEnd::complete});
+        return dualpath::summary(*metrics_,
+                                 {.scenario = scenario_.name,
+                                  .scenario_hash = fmt::format("{:016x}", scenario_.hash),
+                                  .seed = scenario_.seed.value,
+                                  .version = DUALPATH_VERSION,
+                                  .calibration = scenario_.calibration.name,
+                                  .system = scenario_.system,
+                                  .agents = agents_.agents(),
+                                  .events = hash_.events(),
+                                  .flows = world_->network().flows_started(),
+                                  .events_hash = hash_.hex(),
+                                  .complete = end == RunEnd::complete});
     }
 
     RunFolder& folder() { return *folder_; }

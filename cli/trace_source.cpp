@@ -35,7 +35,8 @@ LoadedTrace load_trace(const Scenario& scenario) {
         }
         case TraceSource::Kind::agents:
             return {generate_agents({}, scenario.workload.agents, scenario.seed), {}};
-        case TraceSource::Kind::file: break;
+        case TraceSource::Kind::file:
+            break;
     }
     return read_file(scenario.trace);
 }

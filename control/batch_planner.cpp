@@ -41,8 +41,10 @@ Tokens BatchPlanner::largest_fitting(const WaitingPrompt& prompt, Duration left)
     std::int64_t fits = 0, too_many = prompt.remaining.value;
     while (too_many - fits > 1) {
         const std::int64_t middle = fits + (too_many - fits) / 2;
-        if (model_.prefill_attention(prompt.cached, Tokens{middle}) <= left) fits = middle;
-        else too_many = middle;
+        if (model_.prefill_attention(prompt.cached, Tokens{middle}) <= left)
+            fits = middle;
+        else
+            too_many = middle;
     }
     return Tokens{fits};
 }

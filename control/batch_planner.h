@@ -36,8 +36,10 @@ public:
     static constexpr Tokens smallest_chunk{16};
 
 private:
-    void plan_by_quota(std::span<const WaitingPrompt> waiting, std::vector<PlannedChunk>& batch) const;
-    void plan_by_budget(std::span<const WaitingPrompt> waiting, std::vector<PlannedChunk>& batch) const;
+    void plan_by_quota(std::span<const WaitingPrompt> waiting,
+                       std::vector<PlannedChunk>& batch) const;
+    void plan_by_budget(std::span<const WaitingPrompt> waiting,
+                        std::vector<PlannedChunk>& batch) const;
     Tokens largest_fitting(const WaitingPrompt& prompt, Duration left) const;
 
     const ControlSettings& settings_;

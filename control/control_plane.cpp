@@ -97,9 +97,7 @@ void DualPathControl::on(const LayersDone& event) {
     CHECK(group(event.step.group).step == event.step.number, "layers belong to the running step");
 }
 
-void DualPathControl::on(const TimerFired&) {
-    CHECK(false, "control sets no timer yet");
-}
+void DualPathControl::on(const TimerFired&) { CHECK(false, "control sets no timer yet"); }
 
 void DualPathControl::on(const StepDone& event) {
     ExpertGroupState& g = group(event.step.group);
@@ -112,14 +110,18 @@ void DualPathControl::on(const StepDone& event) {
         lose_group(event.step.group);
         return;
     }
-    if (facts_.layout.role_of(event.step.group) == Role::prefill) prefill_done(g, event);
-    else decode_done(g, event);
+    if (facts_.layout.role_of(event.step.group) == Role::prefill)
+        prefill_done(g, event);
+    else
+        decode_done(g, event);
     for (const Slot slot : std::exchange(g.leaving, {})) {
         const Leaving how = std::exchange(state(slot).leaving, Leaving::no);
         if (state(slot).stage == Stage::ended || how == Leaving::no) continue;
         if (state(slot).stage == Stage::decoding) leave_batch(slot);
-        if (how == Leaving::aborted) abort(slot);
-        else restart(slot);
+        if (how == Leaving::aborted)
+            abort(slot);
+        else
+            restart(slot);
     }
 }
 
@@ -236,7 +238,8 @@ void DualPathControl::commit_decode(Slot slot, EngineId id) {
     r.decode_chosen = now_;
     r.stage = Stage::waiting_prefill;
     FetchGroupState& fetch = fetch_groups_[place(id).fetch_group.index()];
-    if (decode_policy_->scope() == DecodePolicy::Scope::fetching_group) fetch.load -= r.request.prompt;
+    if (decode_policy_->scope() == DecodePolicy::Scope::fetching_group)
+        fetch.load -= r.request.prompt;
     fetch.load += r.decode_load;
     prefill_queue_.push_back(slot);
     prefill_due_ = true;
@@ -294,8 +297,10 @@ void DualPathControl::start_noticed() {
         const ExpertGroupId id = noticed_[i];
         group(id).noticed = false;
         if (group(id).phase != ExpertGroupState::Phase::idle) continue;
-        if (facts_.layout.role_of(id) == Role::prefill) start_prefill(id);
-        else start_decode(id);
+        if (facts_.layout.role_of(id) == Role::prefill)
+            start_prefill(id);
+        else
+            start_decode(id);
     }
     noticed_.clear();
 }

@@ -23,7 +23,7 @@ namespace dualpath {
 struct ControlFacts {
     Layout layout;
     KvSize kv;
-    Bytes prefill_hbm, decode_hbm;       ///< for KV, per engine
+    Bytes prefill_hbm, decode_hbm;        ///< for KV, per engine
     Bytes prefill_buffer, decode_buffer;  ///< host memory, per node
 };
 
@@ -145,8 +145,8 @@ private:
     std::uint32_t open_decode_ = 0, open_prefill_ = 0;  ///< fetch groups that wait for work
     std::size_t unfinished_ = 0, waiting_for_prefill_hbm_ = 0, active_writebacks_ = 0;
     std::size_t private_queued_ = 0;
-    bool buffers_freed_ = false;                            ///< since the last look
-    bool decode_due_ = false, prefill_due_ = false;         ///< something to assign, or to assign to
+    bool buffers_freed_ = false;                     ///< since the last look
+    bool decode_due_ = false, prefill_due_ = false;  ///< something to assign, or to assign to
     Version weights_ = 0;
 
     Instant now_{};

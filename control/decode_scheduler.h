@@ -32,7 +32,8 @@ public:
     virtual Scope scope() const = 0;
     /// Assigns the head of `waiting`, in order, until one fits nowhere: appends to `chosen` the
     /// position of each one's engine.
-    virtual void assign(std::span<DecodeCandidate> candidates, std::span<const DecodeDemand> waiting,
+    virtual void assign(std::span<DecodeCandidate> candidates,
+                        std::span<const DecodeDemand> waiting,
                         std::vector<std::size_t>& chosen) = 0;
 };
 
@@ -50,7 +51,8 @@ public:
         for (const DecodeDemand& demand : waiting) {
             DecodeCandidate* best = nullptr;
             for (DecodeCandidate& e : candidates) {
-                if (e.free_hbm >= demand.hbm && (!best || better(e, *best, demand, limit))) best = &e;
+                if (e.free_hbm >= demand.hbm && (!best || better(e, *best, demand, limit)))
+                    best = &e;
             }
             if (!best) return;
             best->free_hbm -= demand.hbm;
@@ -78,8 +80,8 @@ private:
                                                 static_cast<double>(candidates.size()))};
     }
 
-    static bool better(const DecodeCandidate& a, const DecodeCandidate& b, const DecodeDemand& demand,
-                       Tokens limit) {
+    static bool better(const DecodeCandidate& a, const DecodeCandidate& b,
+                       const DecodeDemand& demand, Tokens limit) {
         const bool a_below = a.load + demand.length <= limit;
         const bool b_below = b.load + demand.length <= limit;
         if (a_below != b_below) return a_below;

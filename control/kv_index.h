@@ -27,8 +27,8 @@ public:
         session.visible = std::min(session.visible, floor_to(request.context, block_));
         Tokens hit = session.visible;
         if (request.prefix) {
-            hit = std::max(hit, std::min(prefix_of(*request.prefix),
-                                         floor_to(request.prefix_tokens, block_)));
+            hit = std::max(
+                hit, std::min(prefix_of(*request.prefix), floor_to(request.prefix_tokens, block_)));
         }
         return std::min(hit, floor_to(request.prompt - Tokens{1}, block_));
     }

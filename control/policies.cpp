@@ -19,7 +19,8 @@ std::unique_ptr<DecodePolicy> make_decode_policy(const ControlSettings& s) {
     CHECK(false, "the loader knows every decode policy");
 }
 
-std::unique_ptr<ReadPathPolicy> make_read_path(const ControlSettings& s, const ClusterShape& shape) {
+std::unique_ptr<ReadPathPolicy> make_read_path(const ControlSettings& s,
+                                               const ClusterShape& shape) {
     if (s.read_path == "prefill_only") return std::make_unique<PrefillOnly>();
     if (s.read_path == "shorter_queue") return std::make_unique<ShorterQueue>();
     if (s.read_path == "round_robin") {

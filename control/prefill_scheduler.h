@@ -45,7 +45,8 @@ public:
         for (std::size_t i = 0; i < candidates.size(); ++i) {
             if (candidates[i].load > beta_) continue;
             if (!best || long_queue(i) < long_queue(*best) ||
-                (long_queue(i) == long_queue(*best) && candidates[i].load < candidates[*best].load)) {
+                (long_queue(i) == long_queue(*best) &&
+                 candidates[i].load < candidates[*best].load)) {
                 best = i;
             }
         }

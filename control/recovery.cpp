@@ -75,8 +75,10 @@ void DualPathControl::leave(Slot slot, Leaving how) {
         return;
     }
     if (r.stage == Stage::decoding) leave_batch(slot);
-    if (how == Leaving::aborted) abort(slot);
-    else restart(slot);
+    if (how == Leaving::aborted)
+        abort(slot);
+    else
+        restart(slot);
 }
 
 /// Between two steps: out of the decode batch.
@@ -153,8 +155,8 @@ void DualPathControl::lose_group(ExpertGroupId id) {
     for (Slot slot = 0; slot < requests_.size(); ++slot) {
         RequestState& r = state(slot);
         const bool on_decode = r.decode_load > Tokens{0} && place(r.decode).expert_group == id;
-        const bool on_prefill = (r.prefill_load > Tokens{0} || r.sends > 0) &&
-                                place(r.prefill).expert_group == id;
+        const bool on_prefill =
+            (r.prefill_load > Tokens{0} || r.sends > 0) && place(r.prefill).expert_group == id;
         if (r.stage == Stage::ended || !(on_decode || on_prefill)) continue;
         if (r.stage == Stage::prefilling && !on_prefill) {
             leave(slot, Leaving::restarted);  // its PE is alive and computes it now
@@ -209,18 +211,25 @@ void DualPathControl::remove_from_queues(Slot slot) {
                 --private_queued_;
             }
             break;
-        case Stage::waiting_prefill: std::erase(prefill_queue_, slot); break;
-        case Stage::allocating: std::erase(allocating_, slot); break;
+        case Stage::waiting_prefill:
+            std::erase(prefill_queue_, slot);
+            break;
+        case Stage::allocating:
+            std::erase(allocating_, slot);
+            break;
         case Stage::waiting_hbm:
             std::erase(engine(r.prefill).waiting_hbm, slot);
             --waiting_for_prefill_hbm_;
             break;
-        case Stage::ready: std::erase(engine(r.prefill).ready, slot); break;
+        case Stage::ready:
+            std::erase(engine(r.prefill).ready, slot);
+            break;
         case Stage::joining:
             std::erase_if(group(place(r.decode).expert_group).joins,
                           [&](const Join& join) { return join.request.slot == slot; });
             break;
-        default: break;
+        default:
+            break;
     }
 }
 
@@ -244,8 +253,13 @@ MemoryUse DualPathControl::memory_use() const {
         add(facts_.layout.nodes[i] == Role::prefill ? 2 : 3, memory_.buffer(NodeId{i}));
     }
     const auto share = [&](std::size_t i) { return all[i] > Bytes{0} ? used[i] / all[i] : 0.0; };
-    return {share(0), share(1), share(2), share(3), decode_queue_.size() + private_queued_,
-            waiting_for_prefill_hbm_, allocating_.size()};
+    return {share(0),
+            share(1),
+            share(2),
+            share(3),
+            decode_queue_.size() + private_queued_,
+            waiting_for_prefill_hbm_,
+            allocating_.size()};
 }
 
 bool DualPathControl::at_rest() const {

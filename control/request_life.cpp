@@ -141,8 +141,10 @@ void DualPathControl::prompt_done(Slot slot, bool finished) {
     --engine(r.prefill).requests;
     free_buffer(node_of(r.prefill), r.prefill_buffer);
     r.stage = Stage::sending;
-    if (finished) finish(slot, Outcome::finished);
-    else if (r.sends == 0) send_done(slot);
+    if (finished)
+        finish(slot, Outcome::finished);
+    else if (r.sends == 0)
+        send_done(slot);
 }
 
 /// Also called when nothing had to be sent. Decode starts from a complete DE buffer.
@@ -205,7 +207,7 @@ void DualPathControl::begin_writeback(Slot slot) {
     }
     const std::uint32_t index = free_writebacks_.back();
     free_writebacks_.pop_back();
-    writebacks_[index] = {r.request, r.decode,  r.hit, through, {}, {}, r.weights, r.sends, true};
+    writebacks_[index] = {r.request, r.decode, r.hit, through, {}, {}, r.weights, r.sends, true};
     Writeback& w = writebacks_[index];
     ++active_writebacks_;
     const Bytes size = facts_.kv.after(w.from, w.through - w.from);
@@ -269,8 +271,8 @@ void DualPathControl::end_writeback(std::uint32_t index, bool visible) {
 
 // ---- transfers --------------------------------------------------------------------------------
 
-TransferId DualPathControl::start_transfer(Movement movement, EngineId from, EngineId to, Bytes size,
-                                           Purpose purpose, TransferOwner owner,
+TransferId DualPathControl::start_transfer(Movement movement, EngineId from, EngineId to,
+                                           Bytes size, Purpose purpose, TransferOwner owner,
                                            const After& after) {
     CHECK(size > Bytes{0}, "a transfer moves something");
     if (free_transfers_.empty()) {
@@ -280,7 +282,10 @@ TransferId DualPathControl::start_transfer(Movement movement, EngineId from, Eng
     TransferState& t = transfers_[free_transfers_.back()];
     free_transfers_.pop_back();
     const TransferId id{t.transfer.id.slot, t.transfer.id.serial + 1};
-    t = {{id, movement, from, to, size, {0, facts_.kv.layers()}}, purpose, owner, true};
+    const RequestId served = owner.kind == TransferOwner::Kind::request
+                                 ? state(owner.index).request.id
+                                 : writebacks_[owner.index].request.id;
+    t = {{id, movement, from, to, size, {0, facts_.kv.layers()}, served}, purpose, owner, true};
     // Storage transfers queue at the engine whose node's SNIC works, the others at the one they
     // start from.
     engine(from).traffic.submit(t.transfer, after, *commands_);
@@ -305,8 +310,12 @@ void DualPathControl::on(const TransferDone& event) {
     }
     const std::uint32_t owner = t.owner.index;
     switch (t.purpose) {
-        case Purpose::read: read_done(owner); break;
-        case Purpose::load: load_done(owner); break;
+        case Purpose::read:
+            read_done(owner);
+            break;
+        case Purpose::load:
+            load_done(owner);
+            break;
         case Purpose::send:
             if (t.owner.kind == TransferOwner::Kind::writeback) {
                 --writebacks_[owner].sends;
@@ -316,9 +325,15 @@ void DualPathControl::on(const TransferDone& event) {
                 send_done(owner);
             }
             break;
-        case Purpose::stage: join(owner); break;
-        case Purpose::persist_to_host: persist_to_storage(owner); break;
-        case Purpose::persist_to_storage: end_writeback(owner, true); break;
+        case Purpose::stage:
+            join(owner);
+            break;
+        case Purpose::persist_to_host:
+            persist_to_storage(owner);
+            break;
+        case Purpose::persist_to_storage:
+            end_writeback(owner, true);
+            break;
     }
 }
 

@@ -10,7 +10,8 @@
 
 namespace dualpath {
 
-/// Where a request stands on its way. A prompt cut into chunks returns from `prefilling` to `ready`.
+/// Where a request stands on its way. A prompt cut into chunks returns from `prefilling` to
+/// `ready`.
 enum class Stage : std::uint8_t {
     ended,            ///< the slot is free
     waiting_decode,   ///< for a DE with the HBM
@@ -21,9 +22,9 @@ enum class Stage : std::uint8_t {
     loading,          ///< host to HBM of the PE (whole-prompt loading only)
     ready,            ///< for the next forward of its PE
     prefilling,
-    sending,          ///< prefilled; the last KV is on its way to the DE buffer
-    staging,          ///< DE buffer to DE HBM
-    joining,          ///< for the next forward of its DE
+    sending,  ///< prefilled; the last KV is on its way to the DE buffer
+    staging,  ///< DE buffer to DE HBM
+    joining,  ///< for the next forward of its DE
     decoding,
 };
 
@@ -39,14 +40,14 @@ struct RequestState {
     ReadPath path = ReadPath::prefill;
     Leaving leaving = Leaving::no;
     EngineId prefill, decode;
-    Tokens hit;                 ///< read, not computed
-    Tokens computed;            ///< of the rest
+    Tokens hit;       ///< read, not computed
+    Tokens computed;  ///< of the rest
     Tokens generated;
     Instant decode_chosen, engines_chosen;
-    std::uint32_t sends = 0;    ///< transfers to the DE buffer not yet done
+    std::uint32_t sends = 0;  ///< transfers to the DE buffer not yet done
     std::uint32_t join_step = 0;
     int attempts = 0;
-    Version weights = 0;        ///< its KV belongs to these
+    Version weights = 0;               ///< its KV belongs to these
     Tokens prefill_load, decode_load;  ///< what it counts in tok_e of its PE and DE now
     Tokens reading;                    ///< what it counts in its reader's read_q now
     Bytes decode_hbm, decode_buffer, prefill_buffer, prefill_hbm;  ///< held now
@@ -77,18 +78,18 @@ struct TransferState {
 struct Writeback {
     Request request;
     EngineId engine;
-    Tokens from, through;       ///< whole blocks to write: [from, through)
-    Bytes hbm, buffer;          ///< held until the hop that frees them
+    Tokens from, through;  ///< whole blocks to write: [from, through)
+    Bytes hbm, buffer;     ///< held until the hop that frees them
     Version weights = 0;
-    std::uint32_t sends = 0;    ///< prompt KV still on its way to the DE buffer (one-token outputs)
+    std::uint32_t sends = 0;  ///< prompt KV still on its way to the DE buffer (one-token outputs)
     bool active = false;
 };
 
 struct EngineState {
-    Tokens load;                ///< tok_e
+    Tokens load;                 ///< tok_e
     std::uint32_t requests = 0;  ///< seq_e
     bool lost = false;
-    std::deque<Slot> ready;       ///< PE: prompts for the next forward, first come first served
+    std::deque<Slot> ready;        ///< PE: prompts for the next forward, first come first served
     std::deque<Slot> waiting_hbm;  ///< PE, whole-prompt loading: prompts that wait for room
     std::deque<std::uint32_t> waiting_writes;  ///< DE: writebacks that wait for a host buffer
     TrafficManager traffic;
@@ -120,7 +121,7 @@ struct ExpertGroupState {
     std::vector<Growth> growth;             ///< heap
     std::uint32_t members = 0;              ///< decode batch
     std::uint32_t lost_engines = 0;
-    bool noticed = false;                   ///< already among the groups that may start
+    bool noticed = false;  ///< already among the groups that may start
 };
 
 struct FetchGroupState {

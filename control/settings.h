@@ -9,12 +9,12 @@ namespace dualpath {
 
 struct ControlSettings {
     // Scheduling (paper 5.2-5.4, appendix A.4); control/policies.h lists the names.
-    std::string prefill_policy = "dualpath";   ///< choice of the PE
-    std::string decode_policy = "dualpath";    ///< choice of the DE
-    std::string read_path = "shorter_queue";   ///< whose SNIC reads
-    Tokens read_queue_limit;                   ///< alpha: what a node reads in 3 s
-    Tokens load_limit;                         ///< beta: what a GPU prefills in 5 s
-    double decode_slack = 1.05;                ///< Z
+    std::string prefill_policy = "dualpath";  ///< choice of the PE
+    std::string decode_policy = "dualpath";   ///< choice of the DE
+    std::string read_path = "shorter_queue";  ///< whose SNIC reads
+    Tokens read_queue_limit;                  ///< alpha: what a node reads in 3 s
+    Tokens load_limit;                        ///< beta: what a GPU prefills in 5 s
+    double decode_slack = 1.05;               ///< Z
 
     // Batching (paper 5.5).
     enum class Batching { compute_quota, token_budget } batching = Batching::compute_quota;

@@ -30,9 +30,9 @@ void TrafficManager::ended(Movement movement, std::vector<Command>& commands) {
 bool TrafficManager::withdraw(const Transfer& transfer) {
     Lane* lane = lane_of(transfer.movement);
     if (!lane) return false;
-    const auto at = std::find_if(lane->waiting.begin(), lane->waiting.end(), [&](const auto& start) {
-        return start.transfer.id == transfer.id;
-    });
+    const auto at =
+        std::find_if(lane->waiting.begin(), lane->waiting.end(),
+                     [&](const auto& start) { return start.transfer.id == transfer.id; });
     if (at == lane->waiting.end()) return false;
     lane->waiting.erase(at);
     return true;

@@ -24,13 +24,13 @@ struct DualPathLoads {
     BytesPerSecond pe_cnic_tx, pe_cnic_rx, de_cnic_tx, de_cnic_rx;  ///< switch side
 };
 
-/// Paper equations (1)-(8) with T_p = Bs/(D g^2) and T_c = Bs/(P g^2), the traffic of one PE-DE pair
-/// over the prefill and the decode read path.
+/// Paper equations (1)-(8) with T_p = Bs/(D g^2) and T_c = Bs/(P g^2), the traffic of one PE-DE
+/// pair over the prefill and the decode read path.
 constexpr DualPathLoads dual_path_loads(const DualPathShape& n) {
     const double p = n.prefill_nodes, d = n.decode_nodes, g = n.gpus;
     const double snic = n.snic_ratio * n.cnic.value;
-    const double per_cnic = snic / g;  // a node's storage rate, spread over its CNICs
-    return {.pe_cnic_read = {2 * per_cnic},                 // PE-3, PE-5
+    const double per_cnic = snic / g;        // a node's storage rate, spread over its CNICs
+    return {.pe_cnic_read = {2 * per_cnic},  // PE-3, PE-5
             .pe_cnic_write = {per_cnic * (1 + d / p)},      // PE-4, DE-5
             .de_cnic_read = {per_cnic * (p / d + 2)},       // PE-8, DE-3, DE-6
             .de_cnic_write = {per_cnic * (2 * p / d + 1)},  // PE-7, PE-9, DE-7
@@ -53,8 +53,8 @@ constexpr PdRange bottleneck_free_range(double g, double s, BytesPerSecond cnic,
     const double reads = (g - 2 * s) / s;
     const double writes = (g - s) / (2 * s);
     const double memory = (dram.value / (s * cnic.value) - 3) / 2;
-    const double max = reads < writes ? (reads < memory ? reads : memory)
-                                      : (writes < memory ? writes : memory);
+    const double max =
+        reads < writes ? (reads < memory ? reads : memory) : (writes < memory ? writes : memory);
     const double min = g > s ? s / (g - s) : 1e300;
     return {min, max, 2 * s <= g && min <= max && 2 * s * cnic.value <= dram.value};
 }

@@ -16,10 +16,9 @@ void require_whole_groups(const char* role, std::uint32_t gpus, std::uint32_t ep
                          fmt::format("a cluster without {} GPUs cannot serve", role), "at least 1"};
     }
     if (ep == 0 || gpus % ep != 0) {
-        throw InputError{
-            Place{.field = fmt::format("parallelism.{}.ep", role)},
-            fmt::format("{} {} GPUs do not divide into groups of {}", gpus, role, ep),
-            fmt::format("a divisor of {}", gpus)};
+        throw InputError{Place{.field = fmt::format("parallelism.{}.ep", role)},
+                         fmt::format("{} {} GPUs do not divide into groups of {}", gpus, role, ep),
+                         fmt::format("a divisor of {}", gpus)};
     }
 }
 

@@ -31,21 +31,24 @@ struct EnginePlace {
 /// one role; it may span nodes or be a part of one.
 struct Layout {
     ClusterShape shape;
-    std::vector<EnginePlace> engines;                           ///< by EngineId
-    std::vector<Role> nodes;                                    ///< role by NodeId
-    std::vector<std::vector<EngineId>> fetch_groups;            ///< engines by FetchGroupId
-    std::vector<std::vector<EngineId>> expert_groups;           ///< engines by ExpertGroupId
-    std::vector<std::vector<FetchGroupId>> fetch_groups_of;     ///< by ExpertGroupId
-    std::vector<std::vector<ExpertGroupId>> expert_groups_of;   ///< by FetchGroupId
+    std::vector<EnginePlace> engines;                          ///< by EngineId
+    std::vector<Role> nodes;                                   ///< role by NodeId
+    std::vector<std::vector<EngineId>> fetch_groups;           ///< engines by FetchGroupId
+    std::vector<std::vector<EngineId>> expert_groups;          ///< engines by ExpertGroupId
+    std::vector<std::vector<FetchGroupId>> fetch_groups_of;    ///< by ExpertGroupId
+    std::vector<std::vector<ExpertGroupId>> expert_groups_of;  ///< by FetchGroupId
 
     Role role_of(EngineId engine) const { return engines[engine.index()].role; }
     NodeId node_of(EngineId engine) const { return engines[engine.index()].node; }
-    Role role_of(ExpertGroupId group) const { return role_of(expert_groups[group.index()].front()); }
+    Role role_of(ExpertGroupId group) const {
+        return role_of(expert_groups[group.index()].front());
+    }
     Role role_of(FetchGroupId group) const { return role_of(fetch_groups[group.index()].front()); }
     std::uint32_t engine_count(Role role) const;
 };
 
-/// Throws InputError when a role's GPUs do not divide into groups of its EP degree, or a count is 0.
+/// Throws InputError when a role's GPUs do not divide into groups of its EP degree, or a count is
+/// 0.
 Layout make_layout(const ClusterShape& shape);
 
 }  // namespace dualpath

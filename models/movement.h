@@ -7,7 +7,8 @@
 
 namespace dualpath {
 
-/// Labels of the paper's Fig 4 in brackets: PE-n for the prefill read path, DE-n for the decode one.
+/// Labels of the paper's Fig 4 in brackets: PE-n for the prefill read path, DE-n for the decode
+/// one.
 enum class Movement : std::uint8_t {
     storage_to_host,   ///< Full Blocks: storage, SNIC, node DRAM [PE-1,2; DE-1,2]
     host_to_hbm,       ///< loopback RDMA write on the GPU's own CNIC [PE-3,4; PE-8,9; DE-6,7]
@@ -17,7 +18,7 @@ enum class Movement : std::uint8_t {
     host_to_storage,   ///< persist, second hop: DRAM, SNIC, storage
 };
 inline constexpr std::array<std::string_view, 6> movement_names{
-    "storage_to_host", "host_to_hbm", "host_to_peer_hbm",
+    "storage_to_host",  "host_to_hbm", "host_to_peer_hbm",
     "hbm_to_peer_host", "hbm_to_host", "host_to_storage"};
 
 }  // namespace dualpath

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include <boost/graph/breadth_first_search.hpp>
 #include <fmt/format.h>
+#include <boost/graph/breadth_first_search.hpp>
 
 #include "base/check.h"
 
@@ -14,9 +14,9 @@ namespace {
 // Order in which a node's and an engine's resources are created; lookups rely on it.
 constexpr std::array node_kinds{ResourceKind::snic_rx, ResourceKind::snic_tx, ResourceKind::dram};
 constexpr std::array engine_kinds{
-    ResourceKind::pcie_in,   ResourceKind::pcie_out, ResourceKind::gpu_in,
-    ResourceKind::gpu_out,   ResourceKind::cnic_read, ResourceKind::cnic_write,
-    ResourceKind::cnic_tx,   ResourceKind::cnic_rx,   ResourceKind::hbm};
+    ResourceKind::pcie_in, ResourceKind::pcie_out,  ResourceKind::gpu_in,
+    ResourceKind::gpu_out, ResourceKind::cnic_read, ResourceKind::cnic_write,
+    ResourceKind::cnic_tx, ResourceKind::cnic_rx,   ResourceKind::hbm};
 
 template <std::size_t N>
 std::uint32_t position(const std::array<ResourceKind, N>& kinds, ResourceKind kind) {
@@ -27,20 +27,27 @@ std::uint32_t position(const std::array<ResourceKind, N>& kinds, ResourceKind ki
 
 BytesPerSecond capacity_of(ResourceKind kind, const Capacities& c) {
     switch (kind) {
-        case ResourceKind::storage_read: return c.storage_read;
-        case ResourceKind::storage_write: return c.storage_write;
+        case ResourceKind::storage_read:
+            return c.storage_read;
+        case ResourceKind::storage_write:
+            return c.storage_write;
         case ResourceKind::snic_rx:
-        case ResourceKind::snic_tx: return c.snic;
-        case ResourceKind::dram: return c.dram;
+        case ResourceKind::snic_tx:
+            return c.snic;
+        case ResourceKind::dram:
+            return c.dram;
         case ResourceKind::pcie_in:
         case ResourceKind::pcie_out:
         case ResourceKind::gpu_in:
-        case ResourceKind::gpu_out: return c.pcie;
+        case ResourceKind::gpu_out:
+            return c.pcie;
         case ResourceKind::cnic_read:
         case ResourceKind::cnic_write:
         case ResourceKind::cnic_tx:
-        case ResourceKind::cnic_rx: return c.cnic;
-        case ResourceKind::hbm: return c.hbm;
+        case ResourceKind::cnic_rx:
+            return c.cnic;
+        case ResourceKind::hbm:
+            return c.hbm;
     }
     CHECK(false, "every kind of resource has a capacity");
 }
@@ -61,9 +68,9 @@ Topology::Topology(const Layout& layout, const Capacities& capacities) {
 ResourceId Topology::add_resource(ResourceKind kind, Role role, BytesPerSecond capacity,
                                   const std::string& owner) {
     const auto kind_name = resource_kind_names[static_cast<std::size_t>(kind)];
-    resources_.push_back({kind, role, capacity,
-                          owner == "storage" ? std::string{kind_name}
-                                             : fmt::format("{}.{}", owner, kind_name)});
+    resources_.push_back(
+        {kind, role, capacity,
+         owner == "storage" ? std::string{kind_name} : fmt::format("{}.{}", owner, kind_name)});
     return ResourceId{static_cast<std::uint32_t>(resources_.size()) - 1};
 }
 
@@ -79,7 +86,8 @@ void Topology::build_node(const Layout& layout, NodeId node, const Capacities& c
                     node.value - static_cast<std::uint32_t>(first - layout.nodes.begin()));
     const auto base = static_cast<std::uint32_t>(resources_.size());
     first_of_node_.push_back(base);
-    for (const auto kind : node_kinds) add_resource(kind, role, capacity_of(kind, capacities), name);
+    for (const auto kind : node_kinds)
+        add_resource(kind, role, capacity_of(kind, capacities), name);
     const ResourceId storage_read{0}, storage_write{1};
     const ResourceId snic_rx{base}, snic_tx{base + 1}, dram_rate{base + 2};
     const auto snic = static_cast<Vertex>(boost::add_vertex(graph_));
@@ -163,10 +171,14 @@ Route Topology::route(Movement movement, EngineId from, EngineId to) const {
         return route;
     };
     switch (movement) {
-        case Movement::storage_to_host: return leg(to, storage_host);
-        case Movement::host_to_storage: return leg(from, host_storage);
-        case Movement::host_to_hbm: return join({&leg(from, host_cnic), &leg(to, cnic_hbm)});
-        case Movement::hbm_to_host: return join({&leg(from, hbm_cnic), &leg(to, cnic_host)});
+        case Movement::storage_to_host:
+            return leg(to, storage_host);
+        case Movement::host_to_storage:
+            return leg(from, host_storage);
+        case Movement::host_to_hbm:
+            return join({&leg(from, host_cnic), &leg(to, cnic_hbm)});
+        case Movement::hbm_to_host:
+            return join({&leg(from, hbm_cnic), &leg(to, cnic_host)});
         case Movement::host_to_peer_hbm:
             return join({&leg(from, host_cnic), &leg(from, cnic_switch), &leg(to, switch_cnic),
                          &leg(to, cnic_hbm)});

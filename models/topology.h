@@ -20,17 +20,25 @@ namespace dualpath {
 /// into, DRAM or HBM); tx and rx are its switch side. DRAM and HBM are half-duplex: both directions
 /// add up in one resource.
 enum class ResourceKind : std::uint8_t {
-    storage_read, storage_write,
-    snic_rx, snic_tx, dram,
-    pcie_in, pcie_out,    ///< host to PCIe switch and back, one link per GPU
-    gpu_in, gpu_out,      ///< the GPU's own PCIe port
-    cnic_read, cnic_write, cnic_tx, cnic_rx,
+    storage_read,
+    storage_write,
+    snic_rx,
+    snic_tx,
+    dram,
+    pcie_in,
+    pcie_out,  ///< host to PCIe switch and back, one link per GPU
+    gpu_in,
+    gpu_out,  ///< the GPU's own PCIe port
+    cnic_read,
+    cnic_write,
+    cnic_tx,
+    cnic_rx,
     hbm,
 };
 inline constexpr std::size_t resource_kind_count = 14;
 inline constexpr std::array<std::string_view, resource_kind_count> resource_kind_names{
-    "storage_read", "storage_write", "snic_rx", "snic_tx", "dram", "pcie_in", "pcie_out",
-    "gpu_in", "gpu_out", "cnic_read", "cnic_write", "cnic_tx", "cnic_rx", "hbm"};
+    "storage_read", "storage_write", "snic_rx",   "snic_tx",    "dram",    "pcie_in", "pcie_out",
+    "gpu_in",       "gpu_out",       "cnic_read", "cnic_write", "cnic_tx", "cnic_rx", "hbm"};
 
 /// True where two traffic classes share by priority: inference first, KV-Cache on what is left.
 constexpr bool has_lanes(ResourceKind kind) {
@@ -50,9 +58,9 @@ struct Capacities {
 
 struct Resource {
     ResourceKind kind;
-    Role role;                ///< of its node; prefill for the storage cluster, which has none
+    Role role;  ///< of its node; prefill for the storage cluster, which has none
     BytesPerSecond capacity;
-    std::string name;         ///< as in faults and resources.csv: decode0.dram, prefill1.3.cnic_read
+    std::string name;  ///< as in faults and resources.csv: decode0.dram, prefill1.3.cnic_read
 };
 
 /// Resources of a route in travel order. A resource crossed twice is listed twice.
@@ -76,12 +84,21 @@ private:
     struct Hop {
         std::vector<ResourceId> resources;
     };
-    using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS,
-                                        boost::no_property, Hop>;
+    using Graph =
+        boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property, Hop>;
     using Vertex = std::uint32_t;
     /// The legs all routes are made of, found on the graph once per engine.
-    enum Leg : std::size_t { storage_host, host_storage, host_cnic, cnic_host, cnic_hbm, hbm_cnic,
-                             cnic_switch, switch_cnic, leg_count };
+    enum Leg : std::size_t {
+        storage_host,
+        host_storage,
+        host_cnic,
+        cnic_host,
+        cnic_hbm,
+        hbm_cnic,
+        cnic_switch,
+        switch_cnic,
+        leg_count
+    };
 
     ResourceId add_resource(ResourceKind kind, Role role, BytesPerSecond capacity,
                             const std::string& owner);

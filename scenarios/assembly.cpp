@@ -22,7 +22,9 @@ ComputeFacts compute_facts(const Scenario& s) {
             .cnic = s.node.cnic};
 }
 
-std::string gb(Bytes size) { return fmt::format("{:.1f} GB", static_cast<double>(size.value) / 1e9); }
+std::string gb(Bytes size) {
+    return fmt::format("{:.1f} GB", static_cast<double>(size.value) / 1e9);
+}
 
 /// What is left of a GPU's HBM for KV; refuses with the arithmetic when nothing is.
 Bytes kv_space(const Scenario& s, const char* role, std::uint32_t ep, Bytes weights) {
@@ -50,12 +52,12 @@ Tokens load_limit(const Scenario& s, const ComputeModel& model, Duration quota) 
     const double attention = to_seconds(model.prefill_attention(cached, append));
     const double turns = std::max(1.0, attention > 0 ? to_seconds(quota) / attention : 16.0);
     const Tokens mine{static_cast<std::int64_t>(turns * static_cast<double>(append.value))};
-    const double step = turns * attention +
-                        s.llm.layers * to_seconds(model.prefill_shared_layer(
-                                           mine, mine * std::int64_t{s.shape.prefill_ep}));
+    const double step =
+        turns * attention + s.llm.layers * to_seconds(model.prefill_shared_layer(
+                                               mine, mine * std::int64_t{s.shape.prefill_ep}));
     if (step <= 0) return Tokens{std::int64_t{1} << 40};  // nothing costs anything: no limit
-    return Tokens{static_cast<std::int64_t>(
-        5 / step * turns * static_cast<double>((cached + append).value))};
+    return Tokens{
+        static_cast<std::int64_t>(5 / step * turns * static_cast<double>((cached + append).value))};
 }
 
 }  // namespace
@@ -64,8 +66,8 @@ Capacities achievable(const Scenario& s) {
     const Calibration& c = s.calibration;
     const Bytes block = layer_block_bytes(s.llm, s.kv_dtype, s.block);
     const double line = s.node.snic.value * c.snic_efficiency;
-    const double snic =
-        1 / (1 / line + to_seconds(c.storage_cost_per_layer_block) / static_cast<double>(block.value));
+    const double snic = 1 / (1 / line + to_seconds(c.storage_cost_per_layer_block) /
+                                            static_cast<double>(block.value));
     const double nodes = s.shape.prefill_nodes + s.shape.decode_nodes;
     const BytesPerSecond ample{2 * nodes * snic * s.node.snic_count};
     return {.storage_read = s.storage.read.value_or(ample),

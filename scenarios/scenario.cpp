@@ -72,9 +72,10 @@ void read_parallelism(YamlMap& root, Scenario& s) {
 /// A node of the catalog, with the numbers the scenario changes.
 void read_node_facts(YamlMap& root, const std::filesystem::path& catalog, Scenario& s) {
     auto node = root.optional_map("node");
-    const std::string type = node ? node->optional_text("type").value_or("hopper-8x400g")
-                                  : std::string{"hopper-8x400g"};
-    s.node = load_node(catalog, type, node && node->has("type") ? node->value("type").place() : Place{});
+    const std::string type =
+        node ? node->optional_text("type").value_or("hopper-8x400g") : std::string{"hopper-8x400g"};
+    s.node =
+        load_node(catalog, type, node && node->has("type") ? node->value("type").place() : Place{});
     Place gpu_place;
     if (node) {
         NodeFacts& n = s.node;
@@ -89,9 +90,10 @@ void read_node_facts(YamlMap& root, const std::filesystem::path& catalog, Scenar
         n.dram = node->optional_rate("dram").value_or(n.dram);
         n.pcie = node->optional_rate("pcie").value_or(n.pcie);
         n.host_buffer = node->optional_bytes("host_buffer").value_or(n.host_buffer);
-        n.nvlink_domain = node->optional_count("nvlink_domain", 1, 100'000).value_or(n.nvlink_domain);
-        s.calibration.hbm_reserve = node->optional_bytes("hbm_reserve", Zero::allowed)
-                                        .value_or(s.calibration.hbm_reserve);
+        n.nvlink_domain =
+            node->optional_count("nvlink_domain", 1, 100'000).value_or(n.nvlink_domain);
+        s.calibration.hbm_reserve =
+            node->optional_bytes("hbm_reserve", Zero::allowed).value_or(s.calibration.hbm_reserve);
     }
     s.gpu = load_gpu(catalog, s.node.gpu, gpu_place);
     if (node) {
@@ -127,7 +129,8 @@ void read_control(YamlMap& root, Scenario& s) {
                            .value_or(c.prefill_policy);
     c.decode_policy = control->optional_one_of("decode_policy", Names{decode_policy_names})
                           .value_or(c.decode_policy);
-    c.read_path = control->optional_one_of("read_path", Names{read_path_names}).value_or(c.read_path);
+    c.read_path =
+        control->optional_one_of("read_path", Names{read_path_names}).value_or(c.read_path);
     if (const auto batching = control->optional_one_of("batching", batching_names)) {
         c.batching = *batching == "compute_quota" ? ControlSettings::Batching::compute_quota
                                                   : ControlSettings::Batching::token_budget;
@@ -167,9 +170,9 @@ void read_trace(YamlMap& workload, Scenario& s) {
     }
     s.trace.kind = TraceSource::Kind::file;
     const std::filesystem::path named = trace->text();
-    const std::filesystem::path home = trace->place().file == "--set"
-                                           ? std::filesystem::path{}
-                                           : std::filesystem::path{trace->place().file}.parent_path();
+    const std::filesystem::path home =
+        trace->place().file == "--set" ? std::filesystem::path{}
+                                       : std::filesystem::path{trace->place().file}.parent_path();
     s.trace.file = named.is_absolute() ? named : home / named;
     s.trace.place = trace->place();
 }
@@ -221,7 +224,8 @@ Scenario read_scenario(const YamlDocument& document, const std::filesystem::path
     Scenario s;
     s.file = file;
     s.name = root.optional_text("name").value_or(file.stem().string());
-    s.seed = Seed{static_cast<std::uint64_t>(root.optional_integer("seed", 0, INT64_MAX).value_or(1))};
+    s.seed =
+        Seed{static_cast<std::uint64_t>(root.optional_integer("seed", 0, INT64_MAX).value_or(1))};
     const YamlValue model = root.value("model");
     s.llm = load_llm(catalog, model.text(), model.place());
     read_calibration(root, catalog, s, calibration);

@@ -49,17 +49,17 @@ struct Scenario {
     Gpu gpu;
     Calibration calibration;
     StorageSettings storage;
-    bool qos = true;             ///< two traffic classes on the CNICs
-    bool collectives = true;     ///< all-to-all as load on the CNICs
+    bool qos = true;          ///< two traffic classes on the CNICs
+    bool collectives = true;  ///< all-to-all as load on the CNICs
     Duration control_latency{};
 
-    ControlSettings control;     ///< alpha and beta are 0 until resolved by the assembly
+    ControlSettings control;  ///< alpha and beta are 0 until resolved by the assembly
     WorkloadSettings workload;
     TraceSource trace;
 
-    std::string text;            ///< the effective YAML: base files merged, --set applied
+    std::string text;              ///< the effective YAML: base files merged, --set applied
     std::string calibration_text;  ///< the effective calibration, as YAML
-    std::uint64_t hash = 0;      ///< of `text`
+    std::uint64_t hash = 0;        ///< of `text`
 };
 
 struct ScenarioOptions {

@@ -16,7 +16,8 @@ void DecodeBatch::join(const Join& join, std::uint32_t step, Tokens output) {
     if (members_.size() <= slot) members_.resize(slot + 1);
     CHECK(!members_[slot].active, "a sequence is in the batch once");
     const auto last = step + static_cast<std::uint32_t>(output.value) - 1;
-    members_[slot] = {join.request, join.engine.value - first_.value, step, last, join.context, true};
+    members_[slot] = {join.request, join.engine.value - first_.value, step, last, join.context,
+                      true};
     RankLoad& rank = ranks_[members_[slot].rank];
     ++rank.sequences;
     rank.context_tokens += join.context;

@@ -35,9 +35,9 @@ private:
     struct Member {
         RequestId request;
         std::uint32_t rank = 0;
-        std::uint32_t joined = 0;    ///< first step
-        std::uint32_t last = 0;      ///< step that produces its last token
-        Tokens context;              ///< when it joined
+        std::uint32_t joined = 0;  ///< first step
+        std::uint32_t last = 0;    ///< step that produces its last token
+        Tokens context;            ///< when it joined
         bool active = false;
     };
     struct Finish {
@@ -52,7 +52,7 @@ private:
     EngineId first_;
     const ComputeModel& model_;
     std::vector<RankLoad> ranks_;
-    std::vector<Member> members_;  ///< by request slot
+    std::vector<Member> members_;   ///< by request slot
     std::vector<Finish> finishes_;  ///< heap
     std::uint32_t sequences_ = 0;
 };

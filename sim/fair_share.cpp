@@ -325,8 +325,7 @@ std::span<const FairShare::LevelChange> FairShare::settle(Instant now) {
 FairShare::Usage FairShare::usage(LinkIndex link, Instant now) const {
     const Link& l = links_[link];
     const double seconds = to_seconds(now - l.since);
-    return {l.carried + l.load * seconds,
-            l.at_limit_s + (at_limit(l) ? seconds : 0)};
+    return {l.carried + l.load * seconds, l.at_limit_s + (at_limit(l) ? seconds : 0)};
 }
 
 }  // namespace dualpath::sim

@@ -72,8 +72,8 @@ public:
     LinkIndex bottleneck(ClassIndex c, LinkIndex current) const;
 
     struct Usage {
-        double bytes;        ///< carried since the start
-        double at_limit_s;   ///< time with a load, of both lanes, of at least 99 % of capacity
+        double bytes;       ///< carried since the start
+        double at_limit_s;  ///< time with a load, of both lanes, of at least 99 % of capacity
     };
     Usage usage(LinkIndex link, Instant now) const;
     std::uint64_t evaluations() const { return evaluations_; }
@@ -84,18 +84,18 @@ public:
 private:
     struct Link {
         double capacity = 0;
-        double load = 0;         ///< background included
+        double load = 0;  ///< background included
         double background = 0;
         std::uint64_t flows = 0;
         std::vector<ClassIndex> members;
-        LinkIndex peer = none;   ///< the other lane
-        double whole = 0;        ///< capacity of both lanes together
+        LinkIndex peer = none;  ///< the other lane
+        double whole = 0;       ///< capacity of both lanes together
         double low_share = 0;
         bool is_high = false;
-        bool fixed = false;      ///< a cap
+        bool fixed = false;  ///< a cap
         bool is_dirty = false;
         std::uint64_t changed_in = 0;  ///< settle in which the level changed
-        Instant since{};         ///< load has been constant since
+        Instant since{};               ///< load has been constant since
         double carried = 0, at_limit_s = 0;
     };
     struct alignas(64) Class {  // what solve() reads of a short path lies in one cache line

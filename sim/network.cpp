@@ -133,8 +133,10 @@ Bytes Network::cancel(Instant now, FlowIndex flow) {
     std::make_heap(due.begin(), due.end());
     if (progress_[c].clock != FairShare::none) {
         const LinkIndex clock = progress_[c].clock;
-        if (due.empty()) unplace(c, now);
-        else restore_waiting(clocks_[clock], progress_[c].position);
+        if (due.empty())
+            unplace(c, now);
+        else
+            restore_waiting(clocks_[clock], progress_[c].position);
         stale_.push_back(clock);
     }
     end_flow(c, flow, now);
@@ -346,8 +348,10 @@ void Network::advance(Instant at, std::vector<FlowEvent>& events) {
         while (!clock.waiting.empty() && due_on_clock(clock.waiting.front()) <= reached) {
             const ClassIndex c = clock.waiting.front();
             fire(c, reached, at, events);
-            if (progress_[c].due.empty()) unplace(c, at);
-            else restore_waiting(clock, progress_[c].position);
+            if (progress_[c].due.empty())
+                unplace(c, at);
+            else
+                restore_waiting(clock, progress_[c].position);
         }
         reschedule(link, at);
     }

@@ -59,7 +59,7 @@ public:
     const FairShare& shares() const { return shares_; }
 
 private:
-    struct Tag {           // when a flow's next event is due, in the progress of its class
+    struct Tag {  // when a flow's next event is due, in the progress of its class
         double due;
         std::uint32_t ticket;  ///< breaks ties: first started, first served
         FlowIndex flow;
@@ -70,21 +70,21 @@ private:
     struct Flow {
         ClassIndex path_class;
         std::uint32_t owner;
-        double end;              ///< progress of the class at which all bytes have moved
+        double end;  ///< progress of the class at which all bytes have moved
         bool mark_pending;
     };
-    struct Progress {            // of one class: bytes moved by each of its flows
-        std::vector<Tag> due;    ///< heap of its flows' next events
+    struct Progress {                       // of one class: bytes moved by each of its flows
+        std::vector<Tag> due;               ///< heap of its flows' next events
         LinkIndex clock = FairShare::none;  ///< link whose clock it reads; none while unplaced
-        double offset = 0;       ///< progress = clock + offset; progress itself while unplaced
-        std::uint32_t position = 0;         ///< in that clock's heap
-        LinkIndex cap = FairShare::none;    ///< its own cap, when the class is private to a flow
+        double offset = 0;           ///< progress = clock + offset; progress itself while unplaced
+        std::uint32_t position = 0;  ///< in that clock's heap
+        LinkIndex cap = FairShare::none;  ///< its own cap, when the class is private to a flow
         bool is_private = false;
     };
     struct Clock {
         double value = 0;
         Instant since{};
-        std::vector<ClassIndex> waiting;    ///< heap of classes by next event on this clock
+        std::vector<ClassIndex> waiting;      ///< heap of classes by next event on this clock
         std::uint32_t position = UINT32_MAX;  ///< in the heap of links
         Instant next{};
     };

@@ -22,7 +22,8 @@ SimWorld::SimWorld(const Layout& layout, const Topology& topology, const Compute
       network_seen_(topology.resources().size()),
       useful_seen_(layout.engines.size()),
       use_(topology.resources().size() + layout.engines.size()) {
-    for (const auto& engines : layout.expert_groups) groups_.emplace_back(DecodeBatch{engines, model});
+    for (const auto& engines : layout.expert_groups)
+        groups_.emplace_back(DecodeBatch{engines, model});
     for (std::uint32_t i = 0; i < layout.fetch_groups.size(); ++i) {
         report(GroupFetched{FetchGroupId{i}});  // every leader asks for work at the start
     }
@@ -38,7 +39,8 @@ void SimWorld::submit(const Arrival& arrival) {
 
 void SimWorld::schedule(Instant at, const Event& event) {
     outside_.push_back(event);
-    queue_.schedule(at, {Internal::Kind::outside, static_cast<std::uint32_t>(outside_.size() - 1), 0});
+    queue_.schedule(at,
+                    {Internal::Kind::outside, static_cast<std::uint32_t>(outside_.size() - 1), 0});
 }
 
 void SimWorld::execute(const Command& command) {
@@ -71,9 +73,15 @@ std::optional<TimedEvent> SimWorld::next() {
 
 void SimWorld::on_internal(const Internal& what) {
     switch (what.kind) {
-        case Internal::Kind::arrival: report(RequestArrived{requests_[what.index].arrival.request}); break;
-        case Internal::Kind::timer: report(TimerFired{TimerId{what.index}}); break;
-        case Internal::Kind::outside: outside(outside_[what.index]); break;
+        case Internal::Kind::arrival:
+            report(RequestArrived{requests_[what.index].arrival.request});
+            break;
+        case Internal::Kind::timer:
+            report(TimerFired{TimerId{what.index}});
+            break;
+        case Internal::Kind::outside:
+            outside(outside_[what.index]);
+            break;
         case Internal::Kind::flow_start:
             if (transfers_[what.index].transfer.id.serial == what.serial &&
                 transfers_[what.index].state == SimTransfer::State::held) {
@@ -131,8 +139,10 @@ void SimWorld::on(const StartStep& command) {
     g.computing = false;
     g.finished.clear();
     g.useful.assign(layout_.expert_groups[command.step.id.group.index()].size(), 0.0);
-    if (command.step.role == Role::prefill) start_prefill(command.step);
-    else start_decode(command.step);
+    if (command.step.role == Role::prefill)
+        start_prefill(command.step);
+    else
+        start_decode(command.step);
 }
 
 /// Lock step: a layer lasts as long as its slowest rank's attention, then the shared part.
@@ -230,8 +240,8 @@ void SimWorld::end_step(ExpertGroupId id) {
         for (const std::uint32_t slot : std::exchange(g.sends, {})) {
             if (transfers_[slot].state != SimTransfer::State::at_mark) continue;
             transfers_[slot].state = SimTransfer::State::flowing;  // the last layer may go
-            transfers_[slot].flow = network_.start(now_, path(transfers_[slot].transfer),
-                                                   transfers_[slot].rest, slot);
+            transfers_[slot].flow =
+                network_.start(now_, path(transfers_[slot].transfer), transfers_[slot].rest, slot);
         }
         set_collective_rate(id, {0});
     }
@@ -249,7 +259,8 @@ void SimWorld::drop_step(ExpertGroupId id) {
 }
 
 void SimWorld::report_fetches(ExpertGroupId id) {
-    for (const FetchGroupId fetch : layout_.fetch_groups_of[id.index()]) report(GroupFetched{fetch});
+    for (const FetchGroupId fetch : layout_.fetch_groups_of[id.index()])
+        report(GroupFetched{fetch});
 }
 
 /// The all-to-all of a group as a steady load of the high lane. Re-rating every CNIC at each step
@@ -258,7 +269,8 @@ void SimWorld::set_collective_rate(ExpertGroupId id, BytesPerSecond rate) {
     Group& g = group(id);
     const auto& engines = layout_.expert_groups[id.index()];
     const double capacity =
-        topology_.resources()[topology_.engine_resource(engines.front(), ResourceKind::cnic_tx).index()]
+        topology_
+            .resources()[topology_.engine_resource(engines.front(), ResourceKind::cnic_tx).index()]
             .capacity.value;
     const double wanted = std::min(rate.value, 0.9 * capacity);
     if (wanted == g.collective_rate) return;
@@ -307,8 +319,8 @@ std::vector<ResourceColumn> resource_columns(const Layout& layout, const Topolog
     for (std::uint32_t i = 0; i < layout.engines.size(); ++i) {
         const ResourceId port = topology.engine_resource(EngineId{i}, ResourceKind::gpu_in);
         const std::string& name = topology.resources()[port.index()].name;
-        columns.push_back({name.substr(0, name.rfind('.')) + ".gpu", "gpu",
-                           layout.engines[i].role, 1.0});
+        columns.push_back(
+            {name.substr(0, name.rfind('.')) + ".gpu", "gpu", layout.engines[i].role, 1.0});
     }
     return columns;
 }
@@ -326,7 +338,8 @@ void SimWorld::close_window(Instant at) {
     const std::size_t resources = topology_.resources().size();
     for (std::uint32_t i = 0; i < resources; ++i) {
         const FairShare::Usage usage = network_.usage(ResourceId{i}, at);
-        use_[i] = {usage.bytes - network_seen_[i].bytes, usage.at_limit_s - network_seen_[i].at_limit_s};
+        use_[i] = {usage.bytes - network_seen_[i].bytes,
+                   usage.at_limit_s - network_seen_[i].at_limit_s};
         network_seen_[i] = usage;
     }
     for (std::size_t i = 0; i < gpus_.size(); ++i) {

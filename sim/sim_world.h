@@ -17,11 +17,11 @@ namespace dualpath::sim {
 
 struct SimSettings {
     Network::Lanes lanes = Network::Lanes::two;
-    std::uint16_t layers = 1;      ///< of the model: milestones of a layerwise transfer
-    Duration control_latency{};    ///< from the client's submission to the scheduler
-    Duration storage_latency{};    ///< before the first byte of a read
+    std::uint16_t layers = 1;    ///< of the model: milestones of a layerwise transfer
+    Duration control_latency{};  ///< from the client's submission to the scheduler
+    Duration storage_latency{};  ///< before the first byte of a read
     Duration window = std::chrono::seconds{1};  ///< of the resource records
-    bool collectives = true;       ///< all-to-all as load of the high lane
+    bool collectives = true;                    ///< all-to-all as load of the high lane
 };
 
 /// What a world of this topology reports per window, in order: its resources, then its GPUs.
@@ -55,14 +55,14 @@ private:
         Transfer transfer;
         enum class State : std::uint8_t {
             ended,
-            held,     ///< waits for what it comes after
+            held,  ///< waits for what it comes after
             flowing,
             at_mark,  ///< a send whose last layer waits for the end of its step
         } state = State::ended;
         FlowIndex flow = 0;
-        Bytes rest;                       ///< of a send that waits
-        std::optional<StepId> after;      ///< a send: the step it follows
-        std::optional<StepId> feeds;      ///< a load: the step that waits for it
+        Bytes rest;                   ///< of a send that waits
+        std::optional<StepId> after;  ///< a send: the step it follows
+        std::optional<StepId> feeds;  ///< a load: the step that waits for it
         bool first_layer_there = false;
     };
     struct SimRequest {
@@ -74,13 +74,13 @@ private:
         std::uint32_t step = 0;
         bool running = false;
         bool computing = false;
-        Duration compute{}, layer{};          ///< of the whole step and of one layer
+        Duration compute{}, layer{};  ///< of the whole step and of one layer
         Instant compute_start{};
         std::uint32_t first_layers_missing = 0, loads_missing = 0;
         std::vector<Chunk> chunks;
-        std::vector<std::uint32_t> sends;     ///< slots of the transfers after this step
+        std::vector<std::uint32_t> sends;  ///< slots of the transfers after this step
         std::vector<RequestId> finished;
-        std::vector<double> useful;           ///< seconds of useful work per rank in this step
+        std::vector<double> useful;  ///< seconds of useful work per rank in this step
         double collective_rate = 0;
         DecodeBatch batch;
         explicit Group(DecodeBatch b) : batch{std::move(b)} {}

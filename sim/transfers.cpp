@@ -140,7 +140,8 @@ PathIndex SimWorld::path(const Transfer& t) {
         known = &local_paths_[t.from.index() * movement_names.size() + movement];
     }
     if (*known == unopened) {
-        *known = network_.open_path(topology_.route(t.movement, t.from, t.to), TrafficClass::kv_cache);
+        *known =
+            network_.open_path(topology_.route(t.movement, t.from, t.to), TrafficClass::kv_cache);
     }
     return *known;
 }

@@ -23,11 +23,12 @@ Agents::Agents(std::vector<Trajectory> trajectories, const WorkloadSettings& set
     for (Trajectory& trajectory : trajectories) prepare(std::move(trajectory), prefixes);
     if (trajectories_.empty()) {
         throw InputError{Place{.field = "workload.max_len"},
-                         fmt::format("none of {} trajectories has a turn within {} tokens", skipped_,
-                                     settings_.max_len.value_or(Tokens{0}).value),
+                         fmt::format("none of {} trajectories has a turn within {} tokens",
+                                     skipped_, settings_.max_len.value_or(Tokens{0}).value),
                          "a longer max_len, or another trace"};
     }
-    if (settings_.arrivals == WorkloadSettings::Arrivals::poisson && settings_.agents_per_second <= 0) {
+    if (settings_.arrivals == WorkloadSettings::Arrivals::poisson &&
+        settings_.agents_per_second <= 0) {
         throw InputError{Place{.field = "workload.agents_per_second"},
                          "poisson arrivals need a rate", "a number above 0"};
     }
@@ -136,7 +137,8 @@ void Agents::begin(std::vector<Arrival>& arrivals) {
         const Prepared& trajectory = trajectories_[agent.trajectory];
         if (!agent.repeats) agent.context = trajectory.prefix_tokens;
         switch (settings_.arrivals) {
-            case WorkloadSettings::Arrivals::closed: break;
+            case WorkloadSettings::Arrivals::closed:
+                break;
             case WorkloadSettings::Arrivals::poisson:
                 at += from_seconds(gaps.exponential(1.0 / settings_.agents_per_second));
                 break;

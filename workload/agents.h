@@ -41,9 +41,9 @@ public:
 private:
     struct Agent {
         std::uint32_t trajectory = 0;
-        std::uint32_t turn = 0;      ///< the next, the random round counted
-        Tokens context;              ///< before that turn
-        bool repeats = false;        ///< opens with the random round
+        std::uint32_t turn = 0;  ///< the next, the random round counted
+        Tokens context;          ///< before that turn
+        bool repeats = false;    ///< opens with the random round
     };
     struct Prepared {
         std::vector<Turn> turns;

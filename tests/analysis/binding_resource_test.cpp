@@ -39,6 +39,16 @@ TEST(BindingResource, AllocationBindsTheFullerBuffer) {
     EXPECT_EQ(binding(stages, {.prefill_buffer = 0.5, .decode_buffer = 0.9}), "decode_buffer");
 }
 
+TEST(BindingResource, FullBuffersDoNotBindWhileTheirHoldersWait) {
+    const StageTimes stages{.allocate = 20, .read_prefill_path = 1, .decode = 5};
+    EXPECT_EQ(binding(stages, {.prefill_snic_at_limit = 0.9, .decode_buffer = 1}), "prefill_snic");
+    EXPECT_EQ(binding(stages, {.prefill_snic_at_limit = 0.6, .decode_snic_at_limit = 0.7}),
+              "decode_snic");
+    EXPECT_EQ(binding(stages, {.storage_at_limit = 0.9}), "storage");
+    EXPECT_EQ(binding(stages, {.prefill_snic_at_limit = 0.9, .waiting_for_prefill_hbm = 0.7}),
+              "prefill_hbm");
+}
+
 TEST(BindingResource, SharesAddUpAndEqualOnesGoDownstreamFirst) {
     const auto candidates =
         binding_candidates({.prefill_queue = 10, .prefill = 10, .decode = 20}, {});

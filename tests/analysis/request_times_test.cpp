@@ -67,8 +67,8 @@ TEST(RequestTimes, GivesEachReadToTheRequestWhoseTurnItWas) {
     chunks.push_back(last_chunk(b)[0]);
     r.feed.tell(0, RequestArrived{turn(a)});
     r.feed.tell(0, RequestArrived{turn(b)});
-    r.feed.tell(1, GroupFetched{}, {assign(a), SeamFeed::storage_read({0, 1}, {0}), assign(b)});
-    r.feed.tell(3, TransferDone{{0, 1}}, {SeamFeed::storage_read({0, 2}, {0})});
+    r.feed.tell(1, GroupFetched{}, {assign(a), SeamFeed::storage_read({0, 1}, {0}, a), assign(b)});
+    r.feed.tell(3, TransferDone{{0, 1}}, {SeamFeed::storage_read({0, 2}, {0}, b)});
     r.feed.tell(8, TransferDone{{0, 2}});
     r.feed.tell(9, GroupFetched{}, {SeamFeed::prefill_step({{0}, 0}, chunks)});
     const std::vector<RequestId> finished{a, b};
@@ -167,7 +167,7 @@ RC_GTEST_PROP(RequestTimes, TtftPartsAddUpExactly, ()) {
         AssignRequest{id, {0}, {1}, path, {reads ? 50 : 0}, instant(1), instant(1)}};
     if (reads) {
         commands.push_back(
-            SeamFeed::storage_read({4, 2}, path == ReadPath::prefill ? EngineId{0} : EngineId{1}));
+            SeamFeed::storage_read({4, 2}, EngineId{path == ReadPath::prefill ? 0U : 1U}, id));
     }
     tell(0, RequestArrived{request}, {});
     tell(2, GroupFetched{}, commands);

@@ -35,7 +35,8 @@ TEST(CommandHash, SeesEveryFieldOfATransfer) {
          [](auto& c) { c.transfer.movement = Movement::host_to_hbm; },
          [](auto& c) { c.transfer.from.value = 1; }, [](auto& c) { c.transfer.to.value = 1; },
          [](auto& c) { c.transfer.size.value = 1; }, [](auto& c) { c.transfer.layers.first = 1; },
-         [](auto& c) { c.transfer.layers.end = 1; }, [](auto& c) { c.after = StepId{}; },
+         [](auto& c) { c.transfer.layers.end = 1; }, [](auto& c) { c.transfer.request.serial = 1; },
+         [](auto& c) { c.after = StepId{}; },
          [](auto& c) {
              c.after = StepId{{1}, 0};
          },

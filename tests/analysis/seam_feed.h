@@ -26,12 +26,13 @@ public:
     static StartStep decode_step(StepId id, const std::vector<Join>& joins) {
         return {.step = {.id = id, .role = Role::decode, .joins = joins}};
     }
-    static StartTransfer storage_read(TransferId id, EngineId engine) {
+    static StartTransfer storage_read(TransferId id, EngineId engine, RequestId request) {
         return {.transfer = {.id = id,
                              .movement = Movement::storage_to_host,
                              .from = engine,
                              .to = engine,
-                             .size = Bytes{1000}}};
+                             .size = Bytes{1000},
+                             .request = request}};
     }
 
 private:
@@ -64,7 +65,7 @@ inline void tell_one_turn(SeamFeed& feed, RequestId id, SessionId session, doubl
     feed.tell(t, RequestArrived{request});
     feed.tell(t + 3, GroupFetched{{0}},
               {AssignRequest{id, pe, de, path, Tokens{50}, at_s(t + 1), at_s(t + 2)},
-               SeamFeed::storage_read(read, path == ReadPath::prefill ? pe : de)});
+               SeamFeed::storage_read(read, path == ReadPath::prefill ? pe : de, id)});
     feed.tell(t + 7, TransferDone{read});
     feed.tell(t + 8, GroupFetched{{0}}, {SeamFeed::prefill_step(prefill, chunks)});
     feed.tell(t + 12, StepDone{prefill});

@@ -21,8 +21,8 @@ json summary_of(const std::filesystem::path& folder) {
 TEST(Run, SameSeedGivesTheSameBytes) {
     const Folder folder;
     for (const char* name : {"a", "b"}) {
-        const Said said = run_program(folder, "run scenarios/quickstart.yaml --quiet --out " +
-                                                  (folder / name).string());
+        const Said said = run_program(
+            folder, "run scenarios/quickstart.yaml --quiet --out " + (folder / name).string());
         ASSERT_EQ(said.exit, 0) << said.err;
         EXPECT_EQ(said.out, "");
     }
@@ -34,9 +34,9 @@ TEST(Run, SameSeedGivesTheSameBytes) {
 TEST(Run, AnotherSeedGivesAnotherRun) {
     const Folder folder;
     for (const char* seed : {"1", "2"}) {
-        const Said said = run_program(
-            folder, std::string{"run scenarios/quickstart.yaml --quiet --seed "} + seed + " --out " +
-                        (folder / seed).string());
+        const Said said =
+            run_program(folder, std::string{"run scenarios/quickstart.yaml --quiet --seed "} +
+                                    seed + " --out " + (folder / seed).string());
         ASSERT_EQ(said.exit, 0) << said.err;
     }
     EXPECT_NE(summary_of(folder / "1")["events_hash"], summary_of(folder / "2")["events_hash"]);
@@ -73,8 +73,8 @@ TEST(Run, BasicIsSlowerThanDualPathAndOracleIsFastest) {
 
 TEST(Replay, GivesTheSameCommands) {
     const Folder folder;
-    ASSERT_EQ(run_program(folder, "run scenarios/quickstart.yaml --quiet --out " +
-                                      (folder / "r").string())
+    ASSERT_EQ(run_program(folder,
+                          "run scenarios/quickstart.yaml --quiet --out " + (folder / "r").string())
                   .exit,
               0);
     const Said said = run_program(folder, "replay " + (folder / "r").string());
@@ -85,8 +85,8 @@ TEST(Replay, GivesTheSameCommands) {
 // The same events under another compute quota: the batches, hence the commands, differ.
 TEST(Replay, FindsAnotherScheduler) {
     const Folder folder;
-    ASSERT_EQ(run_program(folder, "run scenarios/quickstart.yaml --quiet --out " +
-                                      (folder / "r").string())
+    ASSERT_EQ(run_program(folder,
+                          "run scenarios/quickstart.yaml --quiet --out " + (folder / "r").string())
                   .exit,
               0);
     const std::string yaml = text_of(folder / "r" / "scenario.yaml");
@@ -110,7 +110,8 @@ int exit_after(const Folder& folder, int signal) {
     for (int i = 0; i < 600; ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds{100});
         std::error_code none;
-        if (std::filesystem::file_size(folder / "r" / "requests.csv", none) > 100'000 && !none) break;
+        if (std::filesystem::file_size(folder / "r" / "requests.csv", none) > 100'000 && !none)
+            break;
     }
     kill(child, signal);
     int status = 0;
@@ -126,7 +127,8 @@ void expect_valid_files(const Folder& folder) {
     EXPECT_EQ(requests.back(), '\n');
     const std::string first = requests.substr(0, requests.find('\n'));
     const std::string last = requests.substr(requests.rfind('\n', requests.size() - 2) + 1);
-    EXPECT_EQ(std::count(first.begin(), first.end(), ','), std::count(last.begin(), last.end(), ','));
+    EXPECT_EQ(std::count(first.begin(), first.end(), ','),
+              std::count(last.begin(), last.end(), ','));
     const Said said = run_program(folder, "replay " + (folder / "r").string());
     EXPECT_EQ(said.exit, 0) << said.err;
 }

@@ -126,7 +126,7 @@ TEST(Weights, PerGpuDivideExpertsAndVocabulary) {
     EXPECT_EQ(replicated_parameters(model), 16'114'778'112.0);
     EXPECT_EQ(weight_bytes_per_gpu(model, 32, 1).value, 36'665'262'080);  // 20.43 GB of experts
     EXPECT_EQ(weight_bytes_per_gpu(model, 16, 1).value, 57'215'746'048);  // 40.87
-    EXPECT_EQ(weight_bytes_per_gpu(model, 8, 1).value, 98'316'713'984);  // 81.74: not on 80 GB
+    EXPECT_EQ(weight_bytes_per_gpu(model, 8, 1).value, 98'316'713'984);   // 81.74: not on 80 GB
     // A dense model in bf16 is whole: 2 B of every parameter.
     EXPECT_EQ(static_cast<double>(weight_bytes_per_gpu(llm("llama-3.1-8b"), 1, 2).value),
               2 * parameters(llm("llama-3.1-8b")));

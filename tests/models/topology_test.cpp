@@ -134,8 +134,8 @@ TEST_F(Routes, ResourcesCarryTheCapacityAndRoleOfTheirPlace) {
 
 // 2 nodes of 8 with EP 16: one expert group over both nodes, two fetch groups (one per node).
 TEST(Layout, ExpertGroupMaySpanNodes) {
-    const Layout layout = make_layout(
-        {.prefill_nodes = 2, .decode_nodes = 1, .prefill_ep = 16, .decode_ep = 8});
+    const Layout layout =
+        make_layout({.prefill_nodes = 2, .decode_nodes = 1, .prefill_ep = 16, .decode_ep = 8});
     ASSERT_THAT(layout.engines, SizeIs(24));
     ASSERT_THAT(layout.expert_groups, SizeIs(2));
     EXPECT_THAT(layout.expert_groups[0], SizeIs(16));
@@ -149,8 +149,8 @@ TEST(Layout, ExpertGroupMaySpanNodes) {
 
 // EP 12 over nodes of 8: engines 0-11 and 12-23, so node 1 belongs to both groups.
 TEST(Layout, ExpertGroupMayEndInsideANode) {
-    const Layout layout = make_layout(
-        {.prefill_nodes = 3, .decode_nodes = 1, .prefill_ep = 12, .decode_ep = 8});
+    const Layout layout =
+        make_layout({.prefill_nodes = 3, .decode_nodes = 1, .prefill_ep = 12, .decode_ep = 8});
     EXPECT_THAT(layout.expert_groups_of[1], ElementsAre(ExpertGroupId{0}, ExpertGroupId{1}));
     EXPECT_THAT(layout.fetch_groups_of[0], ElementsAre(FetchGroupId{0}, FetchGroupId{1}));
     EXPECT_THAT(layout.fetch_groups_of[1], ElementsAre(FetchGroupId{1}, FetchGroupId{2}));
@@ -158,8 +158,11 @@ TEST(Layout, ExpertGroupMayEndInsideANode) {
 
 // Plain data parallelism, EP 1: every engine is its own group, the node still fetches as one.
 TEST(Layout, WithoutExpertParallelismEveryEngineIsAlone) {
-    const Layout layout = make_layout({.prefill_nodes = 1, .decode_nodes = 2, .gpus_per_node = 4,
-                                       .prefill_ep = 1, .decode_ep = 1});
+    const Layout layout = make_layout({.prefill_nodes = 1,
+                                       .decode_nodes = 2,
+                                       .gpus_per_node = 4,
+                                       .prefill_ep = 1,
+                                       .decode_ep = 1});
     ASSERT_THAT(layout.expert_groups, SizeIs(12));
     for (std::uint32_t i = 0; i < 12; ++i) {
         EXPECT_THAT(layout.expert_groups[i], ElementsAre(EngineId{i}));

@@ -91,15 +91,23 @@ private:
         const std::uint32_t i = random.below(8), j = random.below(8);
         Route route;
         if (mix_ == Mix::serving) {
-            if (type < 3) route = {dram(a), snic(a)};
-            else if (type < 5) route = {dram(a), cnic(a, i)};
-            else route = {cnic(a, i), dram(b), cnic(b, j)};
+            if (type < 3)
+                route = {dram(a), snic(a)};
+            else if (type < 5)
+                route = {dram(a), cnic(a, i)};
+            else
+                route = {cnic(a, i), dram(b), cnic(b, j)};
         } else {
-            if (type < 2) route = {dram(a), snic(a), dram(b), cnic(b, j)};
-            else if (type < 4) route = {dram(a), cnic(a, i), dram(b), cnic(b, j)};
-            else if (type < 5) route = {dram(a), snic(a), dram(b), snic(b)};
-            else if (type < 8) route = {cnic(a, i), dram(b), cnic(b, j)};
-            else route = {dram(a), snic(a), cnic(b, j)};
+            if (type < 2)
+                route = {dram(a), snic(a), dram(b), cnic(b, j)};
+            else if (type < 4)
+                route = {dram(a), cnic(a, i), dram(b), cnic(b, j)};
+            else if (type < 5)
+                route = {dram(a), snic(a), dram(b), snic(b)};
+            else if (type < 8)
+                route = {cnic(a, i), dram(b), cnic(b, j)};
+            else
+                route = {dram(a), snic(a), cnic(b, j)};
         }
         const Bytes size{10'000'000 + static_cast<std::int64_t>(random.below(190'000'000))};
         const auto [at, is_new] = paths_.try_emplace(route);

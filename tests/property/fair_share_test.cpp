@@ -17,8 +17,8 @@ constexpr double low_share = 0.01;
 
 /// Capacities that meet: equal ones, multiples, and ones that differ by rounding only.
 rc::Gen<double> some_capacity() {
-    return rc::gen::element(50e9, 50e9, 25e9, 300e9, 12.5e9, 50e9 * (1 + 1e-15),
-                            50e9 * (1 + 1e-12), 50e9 * (1 + 1e-10), 50e9 / 3, 1e3, 7e11);
+    return rc::gen::element(50e9, 50e9, 25e9, 300e9, 12.5e9, 50e9 * (1 + 1e-15), 50e9 * (1 + 1e-12),
+                            50e9 * (1 + 1e-10), 50e9 / 3, 1e3, 7e11);
 }
 
 struct Change {
@@ -36,8 +36,10 @@ struct RandomNetwork {
 rc::Gen<Change> some_change() {
     return rc::gen::apply(
         [](int kind, std::size_t target, double value) {
-            const auto chosen = kind < 5 ? Change::add : kind < 9 ? Change::remove
-                                : kind == 9 ? Change::capacity : Change::background;
+            const auto chosen = kind < 5    ? Change::add
+                                : kind < 9  ? Change::remove
+                                : kind == 9 ? Change::capacity
+                                            : Change::background;
             return Change{chosen, target, value};
         },
         rc::gen::inRange(0, 11), rc::gen::inRange<std::size_t>(0, 1000), some_capacity());
@@ -109,13 +111,13 @@ struct Fed {
             shares.remove_flow(classes[path], now);
         } else if (change.kind == Change::capacity) {
             network.links[link].capacity = change.value;
-            network.links[link].background = std::min(network.links[link].background,
-                                                      change.value / 2);
+            network.links[link].background =
+                std::min(network.links[link].background, change.value / 2);
             shares.set_background(high[link], network.links[link].background, now);
             shares.set_capacity(high[link], change.value, now);
         } else if (change.kind == Change::background) {
-            network.links[link].background = network.links[link].capacity *
-                                             (change.value < 30e9 ? 0 : 0.3);
+            network.links[link].background =
+                network.links[link].capacity * (change.value < 30e9 ? 0 : 0.3);
             shares.set_background(high[link], network.links[link].background, now);
         }
     }

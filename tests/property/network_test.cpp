@@ -148,14 +148,16 @@ private:
         const std::size_t resource = action.target % story_.resources.size();
         const ResourceId id{static_cast<std::uint32_t>(resource)};
         switch (action.kind) {
-            case Action::start: return start(action, {}, {});
+            case Action::start:
+                return start(action, {}, {});
             case Action::start_capped:
                 return start(action, BytesPerSecond{built_[resource].value * 0.3}, {});
             case Action::start_marked:
-                return start(action, {}, action.amount > 1
-                                             ? std::optional{Bytes{action.amount / 2}}
-                                             : std::nullopt);
-            case Action::cancel: return cancel(action.target);
+                return start(
+                    action, {},
+                    action.amount > 1 ? std::optional{Bytes{action.amount / 2}} : std::nullopt);
+            case Action::cancel:
+                return cancel(action.target);
             case Action::capacity:  // never above what was built, and above any background
                 return network_.set_capacity(
                     id, BytesPerSecond{built_[resource].value / (action.amount % 2 == 0 ? 1 : 2)},
@@ -164,7 +166,8 @@ private:
                 book_background();
                 background_[resource] = action.amount % 2 == 0 ? 0 : built_[resource].value / 4;
                 return network_.set_background(id, BytesPerSecond{background_[resource]}, now_);
-            case Action::wait: return pass_until(now_ + Duration{action.amount * 1000});
+            case Action::wait:
+                return pass_until(now_ + Duration{action.amount * 1000});
         }
     }
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <vector>
 
-#include <gtest/gtest.h>
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "tests/sim/reference_max_min.h"
 
@@ -352,8 +352,7 @@ TEST(Network, FlowSlotsAreUsedAgain) {
     run(network, zero);
     const FlowIndex second = network.start(at_seconds(1), path, 10_GB, 2);
     EXPECT_EQ(first, second);
-    EXPECT_THAT(run(network, at_seconds(1)),
-                ElementsAre(HappensAt(at_seconds(2), 2U, Kind::end)));
+    EXPECT_THAT(run(network, at_seconds(1)), ElementsAre(HappensAt(at_seconds(2), 2U, Kind::end)));
     EXPECT_EQ(network.flows_started(), 2);
 }
 

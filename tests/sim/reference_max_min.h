@@ -23,7 +23,7 @@ struct Link {
 struct Flow {
     std::vector<std::size_t> path;  ///< links, each once
     double cap = unlimited;
-    Lane lane = Lane::high;         ///< which lane it takes on links that have two
+    Lane lane = Lane::high;  ///< which lane it takes on links that have two
 };
 
 /// Progressive filling: raise all rates together; where a link fills up or a flow meets its cap,
@@ -39,8 +39,10 @@ inline std::vector<double> progressive_filling(const std::vector<double>& capaci
         std::vector<double> rising(capacity.size(), 0.0);
         for (std::size_t f = 0; f < flows.size(); ++f) {
             for (const std::size_t link : flows[f].path) {
-                if (frozen[f]) room[link] -= rate[f];
-                else rising[link] += 1;
+                if (frozen[f])
+                    room[link] -= rate[f];
+                else
+                    rising[link] += 1;
             }
         }
         std::vector<double> full_at(capacity.size(), unlimited);
@@ -85,9 +87,8 @@ inline std::vector<double> two_lanes(const std::vector<Link>& links, const std::
             const double whole = links[l].capacity, floor = low_share * whole;
             const double for_high = links[l].has_lanes && low_present[l] ? whole - floor : whole;
             const double for_low = std::max(whole - high_load[l], floor);
-            capacity.push_back(lane == Lane::low && links[l].has_lanes
-                                   ? for_low
-                                   : for_high - links[l].background);
+            capacity.push_back(
+                lane == Lane::low && links[l].has_lanes ? for_low : for_high - links[l].background);
         }
         std::vector<Flow> of_lane;
         std::vector<std::size_t> number;
