@@ -17,7 +17,7 @@ struct ClippedNormal {
     double highest;
 };
 
-/// The defaults are the `agents` workload of shared/bench: with 64 agents 1,920 turns and about
+/// The defaults are those of scenarios/bench/agents.yaml: with 64 agents 1,920 turns and about
 /// 49 M prompt tokens.
 struct AgentParameters {
     std::size_t turns = 30;

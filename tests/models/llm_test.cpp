@@ -88,7 +88,7 @@ struct Published {
     double active;  ///< without input embedding; 0 where nobody states it
 };
 
-// model-facts section 1; billions.
+// From the published configs (see the catalog's sources); billions.
 TEST(Parameters, AreThePublishedOnesWithinOnePercent) {
     for (const Published& model :
          {Published{"deepseek-v3", 671.0, 36.6}, Published{"deepseek-v3.2", 671.0, 0},
@@ -104,7 +104,7 @@ TEST(Parameters, AreThePublishedOnesWithinOnePercent) {
     }
 }
 
-// "About 27 B in all, about 3.8 B active without embeddings" (paper-facts 3.4): two digits.
+// "About 27 B in all, about 3.8 B active without embeddings" (paper, appendix A.2): two digits.
 TEST(Parameters, OfTheScaledDownModelAreAboutWhatThePaperImplies) {
     const Llm model = llm("ds-27b");
     EXPECT_NEAR(parameters(model) / 27e9, 1, 0.02);
@@ -181,7 +181,7 @@ struct Row {
     double at_16k, at_trace, at_64k;
 };
 
-// The paper's Table 1 as recomputed in paper-facts 3.1, append 429. The DeepSeek rows there fit
+// The paper's Table 1 recomputed from its recipe, append 429. The DeepSeek rows there fit
 // 1,920 FLOP per head and pair; with the textbook 2,176 they read 12.2-35.1 (21.6) and 4.3-5.2.
 TEST(CacheComputeRatio, IsThePapersTableOneWithinTwoPercent) {
     for (const Row& row : {Row{"qwen2.5-32b", KvDtype::bf16, 117.1, 187.1, 267.2},
