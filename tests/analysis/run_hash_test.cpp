@@ -101,7 +101,7 @@ TEST(RunHash, IsFixedForAllTime) {
     tell_one_turn(feed, {0, 1}, {0}, 0);
     EXPECT_EQ(hash.events(), 9U);
     EXPECT_EQ(hash.commands(), 7U);
-    EXPECT_EQ(hash.hex(), "f1042a2f40d1804b");
+    EXPECT_EQ(hash.hex(), "d3211a5dc7745020");
 }
 
 TEST(RunHash, SeesAnEventsInstantAndOrder) {

@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"weights_that_do_not_fit",
                 "model: deepseek-v3.2\n",
                 {"parallelism.prefill.ep", "80.0 GB", "weights"}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& instance) { return instance.param.name; });
 
 TEST(BadUsage, NamesTheNearestCommandAndOption) {
     const Folder folder;
