@@ -59,12 +59,15 @@ void DualPathControl::handle(Instant now, const Event& event, std::vector<Comman
     pump();
 }
 
-/// After every event: hands out work as far as resources allow.
+/// After every event: hands out work as far as resources allow. A step that starts may preempt, and
+/// what that frees is handed out too: no later event need come.
 void DualPathControl::pump() {
-    if (std::exchange(decode_due_, false)) serve_decode();
-    if (std::exchange(prefill_due_, false)) serve_prefill();
-    if (std::exchange(buffers_freed_, false)) retry_allocations();
-    start_noticed();
+    do {
+        if (std::exchange(decode_due_, false)) serve_decode();
+        if (std::exchange(prefill_due_, false)) serve_prefill();
+        if (!freed_nodes_.empty()) retry_allocations();
+        start_noticed();
+    } while (decode_due_ || prefill_due_ || !freed_nodes_.empty());
 }
 
 void DualPathControl::on(const RequestArrived& event) {
@@ -131,15 +134,19 @@ void DualPathControl::prefill_done(ExpertGroupState& g, const StepDone& event) {
         const Slot slot = chunk.request.slot;
         RequestState& r = state(slot);
         r.computed += chunk.tokens;
-        if (r.leaving != Leaving::no) continue;
+        const bool finished = std::find(event.finished.begin(), event.finished.end(),
+                                        chunk.request) != event.finished.end();
+        if (r.leaving != Leaving::no) {
+            if (chunk.end == Chunk::End::last) r.generated += Tokens{1};  // the client has it
+            if (finished) finish(slot, Outcome::finished);
+            continue;
+        }
         if (chunk.end == Chunk::End::more) {
             r.stage = Stage::ready;  // goes on in the next forward, before those that came later
             engine(r.prefill).ready.push_front(slot);
             notice(place(r.prefill).expert_group);
             continue;
         }
-        const bool finished = std::find(event.finished.begin(), event.finished.end(),
-                                        chunk.request) != event.finished.end();
         prompt_done(slot, finished);
     }
 }
@@ -340,8 +347,9 @@ void DualPathControl::start_decode(ExpertGroupId id) {
         r.stage = Stage::decoding;
         r.join_step = g.step;
         ++g.members;
-        const auto first = static_cast<std::uint32_t>(settings_.generation_estimate.value);
-        g.growth.push_back({g.step + first, join.request.slot, join.request.serial});
+        const Tokens room = ceil_to(r.decode_load, facts_.kv.block()) - r.request.prompt;
+        g.growth.push_back(
+            {g.step + static_cast<std::uint32_t>(room.value), join.request.slot, g.step});
         std::push_heap(g.growth.begin(), g.growth.end());
     }
     if (g.members > 0) start_step(id, {{id, g.step}, Role::decode, {}, g.entering});
@@ -365,8 +373,12 @@ void DualPathControl::grow(ExpertGroupId id) {
         const Growth due = g.growth.back();
         g.growth.pop_back();
         RequestState& r = state(due.slot);
-        if (r.stage != Stage::decoding || r.request.id.serial != due.serial) continue;
-        const Bytes block = facts_.kv.of(facts_.kv.block());
+        if (r.stage != Stage::decoding || r.join_step != due.joined ||
+            place(r.decode).expert_group != id) {
+            continue;  // it left, and may have come back
+        }
+        const Tokens held = r.request.prompt + Tokens{due.step - due.joined};
+        const Bytes block = facts_.kv.after(held, facts_.kv.block());
         while (!memory_.hbm(r.decode).take(block)) {
             preempt_youngest(r.decode);
             if (r.stage != Stage::decoding) break;  // it was the youngest itself
@@ -374,7 +386,7 @@ void DualPathControl::grow(ExpertGroupId id) {
         if (r.stage != Stage::decoding) continue;
         r.decode_hbm += block;
         const auto blocks = static_cast<std::uint32_t>(facts_.kv.block().value);
-        g.growth.push_back({due.step + blocks, due.slot, due.serial});
+        g.growth.push_back({due.step + blocks, due.slot, due.joined});
         std::push_heap(g.growth.begin(), g.growth.end());
     }
 }

@@ -39,7 +39,7 @@ public:
     const MemoryLedger& memory() const { return memory_; }
     MemoryUse memory_use() const;
     std::size_t unfinished() const { return unfinished_; }
-    /// True when nothing is held: no request, transfer, writeback or byte of memory.
+    /// True when nothing is held or counted: no request, transfer, writeback, byte or token.
     bool at_rest() const;
 
 private:
@@ -73,7 +73,8 @@ private:
 
     // request_life.cpp: what happens to one request, hop by hop.
     void choose_prefill(Slot slot, EngineId engine);
-    bool allocate(Slot slot);
+    std::optional<NodeId> allocate(Slot slot);
+    void wait_for_buffer(NodeId node, Slot slot);
     void retry_allocations();
     void read(Slot slot);
     void read_done(Slot slot);
@@ -95,7 +96,9 @@ private:
     TransferId start_transfer(Movement movement, EngineId from, EngineId to, Bytes size,
                               Purpose purpose, TransferOwner owner, const After& after = {});
     void end_transfer(TransferId id);
+    void free_prefill_hbm(EngineId engine, Bytes& size);
     void free_buffer(NodeId node, Bytes& size);
+    void wake(NodeId node);
 
     // recovery.cpp: aborts, losses, restarts.
     void release(Slot slot);
@@ -138,14 +141,14 @@ private:
     std::vector<NodeState> nodes_;
     std::vector<EngineId> prefill_engines_, decode_engines_;
 
-    std::deque<Slot> decode_queue_;   ///< global: not yet with a DE group
-    std::deque<Slot> prefill_queue_;  ///< with a DE, waiting for a PE
-    std::vector<Slot> allocating_;    ///< waiting for host buffers, oldest first
+    std::deque<Slot> decode_queue_;    ///< global: not yet with a DE group
+    std::deque<Slot> prefill_queue_;   ///< with a DE, waiting for a PE
+    std::vector<NodeId> freed_nodes_;  ///< host memory came free since the last look
     std::vector<ExpertGroupId> noticed_;
     std::uint32_t open_decode_ = 0, open_prefill_ = 0;  ///< fetch groups that wait for work
-    std::size_t unfinished_ = 0, waiting_for_prefill_hbm_ = 0, active_writebacks_ = 0;
+    std::size_t unfinished_ = 0, waiting_for_buffers_ = 0, waiting_for_prefill_hbm_ = 0,
+                active_writebacks_ = 0;
     std::size_t private_queued_ = 0;
-    bool buffers_freed_ = false;                     ///< since the last look
     bool decode_due_ = false, prefill_due_ = false;  ///< something to assign, or to assign to
     Version weights_ = 0;
 

@@ -22,7 +22,14 @@ public:
     /// branches: what an earlier turn held beyond `context` is another branch from here on.
     Tokens look_up(const Request& request) {
         Session& session = session_of(request.session);
+        if (request.context < session.prompt) {
+            session.shrunk_to = session.shrunk_turn > 0
+                                    ? std::min(session.shrunk_to, request.context)
+                                    : request.context;
+            session.shrunk_turn = request.turn;
+        }
         session.turn = request.turn;
+        session.prompt = request.prompt;
         session.branch = request.context;
         session.visible = std::min(session.visible, floor_to(request.context, block_));
         Tokens hit = session.visible;
@@ -33,14 +40,16 @@ public:
         return std::min(hit, floor_to(request.prompt - Tokens{1}, block_));
     }
 
-    /// The turn's KV is in storage up to `tokens` (whole blocks). A write that ends after the next
-    /// turn was looked up counts only below that turn's branch.
+    /// The turn's KV is in storage up to `tokens` (whole blocks). A write that ends after later
+    /// turns were looked up counts only below their branches.
     void written(const Request& request, Tokens tokens) {
         Session& session = session_of(request.session);
         const Tokens through = floor_to(tokens, block_);
-        const Tokens valid = session.turn == request.turn
-                                 ? through
-                                 : std::min(through, floor_to(session.branch, block_));
+        Tokens valid = through;
+        if (session.turn != request.turn) valid = std::min(valid, floor_to(session.branch, block_));
+        if (session.shrunk_turn > request.turn) {
+            valid = std::min(valid, floor_to(session.shrunk_to, block_));
+        }
         session.visible = std::max(session.visible, valid);
         if (request.prefix) {
             Tokens& shared = prefix_of(*request.prefix);
@@ -56,9 +65,12 @@ public:
 
 private:
     struct Session {
-        std::uint32_t turn = 0;
+        std::uint32_t turn = 0;  ///< looked up last
         Tokens visible;
-        Tokens branch;
+        Tokens branch;                  ///< context of that turn
+        Tokens prompt;                  ///< of that turn
+        std::uint32_t shrunk_turn = 0;  ///< the last that kept less than the prompt before it
+        Tokens shrunk_to;               ///< the least that such a turn has kept
     };
     Session& session_of(SessionId id) {
         if (sessions_.size() <= id.index()) sessions_.resize(id.index() + 1);

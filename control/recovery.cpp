@@ -16,11 +16,9 @@ void DualPathControl::release(Slot slot) {
     if (r.prefill_load > Tokens{0}) {
         engine(r.prefill).load -= std::exchange(r.prefill_load, {});
         --engine(r.prefill).requests;
+        prefill_due_ = true;
     }
-    if (r.prefill_hbm > Bytes{0}) {
-        memory_.hbm(r.prefill).give_back(std::exchange(r.prefill_hbm, {}));
-        admit_to_hbm(r.prefill);
-    }
+    free_prefill_hbm(r.prefill, r.prefill_hbm);
     if (r.prefill_buffer > Bytes{0}) free_buffer(node_of(r.prefill), r.prefill_buffer);
     if (r.decode_buffer > Bytes{0}) free_buffer(node_of(r.decode), r.decode_buffer);
     if (r.decode_load > Tokens{0}) {
@@ -147,9 +145,11 @@ void DualPathControl::lose_group(ExpertGroupId id) {
     g.leaving.clear();
     g.members = 0;
     for (std::uint32_t i = 0; i < writebacks_.size(); ++i) {
-        if (!writebacks_[i].active || place(writebacks_[i].engine).expert_group != id) continue;
+        const Writeback& w = writebacks_[i];
+        const bool fed = w.sends > 0 && place(w.prefill).expert_group == id;
+        if (!w.active || !(fed || place(w.engine).expert_group == id)) continue;
         cancel_transfers({TransferOwner::Kind::writeback, i});
-        std::erase(engine(writebacks_[i].engine).waiting_writes, i);
+        std::erase(nodes_[node_of(w.engine).index()].waiting_writes, i);
         end_writeback(i, false);
     }
     for (Slot slot = 0; slot < requests_.size(); ++slot) {
@@ -159,6 +159,7 @@ void DualPathControl::lose_group(ExpertGroupId id) {
             (r.prefill_load > Tokens{0} || r.sends > 0) && place(r.prefill).expert_group == id;
         if (r.stage == Stage::ended || !(on_decode || on_prefill)) continue;
         if (r.stage == Stage::prefilling && !on_prefill) {
+            cancel_transfers({TransferOwner::Kind::request, slot});
             leave(slot, Leaving::restarted);  // its PE is alive and computes it now
         } else if (r.leaving == Leaving::aborted) {
             abort(slot);
@@ -215,7 +216,11 @@ void DualPathControl::remove_from_queues(Slot slot) {
             std::erase(prefill_queue_, slot);
             break;
         case Stage::allocating:
-            std::erase(allocating_, slot);
+            for (const EngineId id : {r.decode, r.prefill}) {
+                if (std::erase(nodes_[node_of(id).index()].waiting, slot) == 0) continue;
+                --waiting_for_buffers_;
+                wake(node_of(id));  // it may have been the only one that did not fit
+            }
             break;
         case Stage::waiting_hbm:
             std::erase(engine(r.prefill).waiting_hbm, slot);
@@ -259,14 +264,24 @@ MemoryUse DualPathControl::memory_use() const {
             share(3),
             decode_queue_.size() + private_queued_,
             waiting_for_prefill_hbm_,
-            allocating_.size()};
+            waiting_for_buffers_};
 }
 
 bool DualPathControl::at_rest() const {
     const MemoryUse use = memory_use();
-    return unfinished_ == 0 && active_writebacks_ == 0 &&
-           free_transfers_.size() == transfers_.size() && use.prefill_hbm == 0 &&
-           use.decode_hbm == 0 && use.prefill_buffer == 0 && use.decode_buffer == 0;
+    const auto idle = [](const EngineState& e) {
+        return e.load == Tokens{0} && e.requests == 0 && e.ready.empty() && e.waiting_hbm.empty();
+    };
+    return unfinished_ == 0 && active_writebacks_ == 0 && private_queued_ == 0 &&
+           decode_queue_.empty() && prefill_queue_.empty() && waiting_for_buffers_ == 0 &&
+           waiting_for_prefill_hbm_ == 0 && free_transfers_.size() == transfers_.size() &&
+           use.prefill_hbm == 0 && use.decode_hbm == 0 && use.prefill_buffer == 0 &&
+           use.decode_buffer == 0 && std::all_of(engines_.begin(), engines_.end(), idle) &&
+           std::all_of(fetch_groups_.begin(), fetch_groups_.end(),
+                       [](const FetchGroupState& f) { return f.load == Tokens{0}; }) &&
+           std::all_of(nodes_.begin(), nodes_.end(), [](const NodeState& n) {
+               return n.read_queue == Tokens{0} && n.waiting_writes.empty();
+           });
 }
 
 }  // namespace dualpath

@@ -18,6 +18,7 @@ void DualPathControl::choose_prefill(Slot slot, EngineId id) {
     RequestState& r = state(slot);
     r.prefill = id;
     r.engines_chosen = now_;
+    r.weights = weights_;
     r.hit = index_.look_up(r.request);
     r.path = read_path_->choose({.prefill = nodes_[node_of(r.prefill).index()].read_queue,
                                  .decode = nodes_[node_of(r.decode).index()].read_queue});
@@ -27,31 +28,55 @@ void DualPathControl::choose_prefill(Slot slot, EngineId id) {
     r.stage = Stage::allocating;
     r.reading = r.hit;  // counts from now on, so that the next choice sees it in the queue
     nodes_[node_of(r.reader()).index()].read_queue += r.reading;
-    if (!allocating_.empty() || !allocate(slot)) allocating_.push_back(slot);
+    const NodeId decode = node_of(r.decode), prefill = node_of(r.prefill);
+    if (!nodes_[decode.index()].waiting.empty()) {
+        wait_for_buffer(decode, slot);  // whoever came earlier goes first
+    } else if (r.path == ReadPath::prefill && !nodes_[prefill.index()].waiting.empty()) {
+        wait_for_buffer(prefill, slot);
+    } else if (const auto lacking = allocate(slot)) {
+        wait_for_buffer(*lacking, slot);
+    }
 }
 
-/// The DE buffer for the whole prompt and, on the prefill path, the PE buffer for the hits.
-bool DualPathControl::allocate(Slot slot) {
+/// The DE buffer for the whole prompt and, on the prefill path, the PE buffer for the hits: both,
+/// and then the read starts, or none, and it says which node lacks room.
+std::optional<NodeId> DualPathControl::allocate(Slot slot) {
     RequestState& r = state(slot);
     if (!free_movements()) {
         const Bytes decode = facts_.kv.resident(r.request.prompt);
         const Bytes prefill = r.path == ReadPath::prefill ? facts_.kv.of(r.hit) : Bytes{0};
-        if (!memory_.take_buffers(node_of(r.decode), decode, node_of(r.prefill), prefill)) {
-            return false;
-        }
+        if (decode > memory_.buffer(node_of(r.decode)).free()) return node_of(r.decode);
+        if (prefill > memory_.buffer(node_of(r.prefill)).free()) return node_of(r.prefill);
+        memory_.take_buffers(node_of(r.decode), decode, node_of(r.prefill), prefill);
         r.decode_buffer = decode;
         r.prefill_buffer = prefill;
     }
     commands_->push_back(AssignRequest{r.request.id, r.prefill, r.decode, r.path, r.hit,
                                        r.decode_chosen, r.engines_chosen});
     read(slot);
-    return true;
+    return std::nullopt;
 }
 
-/// Oldest first; whoever does not fit is passed over by those who do, but never starves: what they
-/// take, they give back.
+void DualPathControl::wait_for_buffer(NodeId node, Slot slot) {
+    nodes_[node.index()].waiting.push_back(slot);
+    ++waiting_for_buffers_;
+}
+
+/// Room came free at these nodes: their oldest requests try again, until one still lacks it there.
+/// One that now lacks room at its other node waits there.
 void DualPathControl::retry_allocations() {
-    std::erase_if(allocating_, [&](Slot slot) { return allocate(slot); });
+    for (const NodeId node : std::exchange(freed_nodes_, {})) {
+        auto& waiting = nodes_[node.index()].waiting;
+        nodes_[node.index()].freed = false;
+        while (!waiting.empty()) {
+            const Slot slot = waiting.front();
+            const auto lacking = allocate(slot);
+            if (lacking == node) break;
+            waiting.pop_front();
+            --waiting_for_buffers_;
+            if (lacking) wait_for_buffer(*lacking, slot);
+        }
+    }
 }
 
 void DualPathControl::read(Slot slot) {
@@ -151,10 +176,7 @@ void DualPathControl::prompt_done(Slot slot, bool finished) {
 void DualPathControl::send_done(Slot slot) {
     RequestState& r = state(slot);
     if (r.stage != Stage::sending || r.sends > 0) return;
-    if (r.prefill_hbm > Bytes{0}) {
-        memory_.hbm(r.prefill).give_back(std::exchange(r.prefill_hbm, {}));
-        admit_to_hbm(r.prefill);
-    }
+    free_prefill_hbm(r.prefill, r.prefill_hbm);
     stage(slot);
 }
 
@@ -178,10 +200,12 @@ void DualPathControl::join(Slot slot) {
     notice(id);
 }
 
-/// Frees what the request holds, hands its new KV to a writeback and tells the client.
+/// Frees what the request holds, hands its new KV to a writeback and tells the client. One that
+/// left the very prefill step it finished in has no KV worth writing.
 void DualPathControl::finish(Slot slot, Outcome outcome) {
     RequestState& r = state(slot);
-    if (outcome == Outcome::finished) begin_writeback(slot);
+    if (outcome == Outcome::finished && r.stage != Stage::prefilling) begin_writeback(slot);
+    if (r.sends > 0) cancel_transfers(request(slot));  // nobody waits for that KV
     release(slot);
     r.stage = Stage::ended;
     --unfinished_;
@@ -207,12 +231,20 @@ void DualPathControl::begin_writeback(Slot slot) {
     }
     const std::uint32_t index = free_writebacks_.back();
     free_writebacks_.pop_back();
-    writebacks_[index] = {r.request, r.decode, r.hit, through, {}, {}, r.weights, r.sends, true};
+    writebacks_[index] = {.request = r.request,
+                          .engine = r.decode,
+                          .from = r.hit,
+                          .through = through,
+                          .weights = r.weights,
+                          .sends = r.sends,
+                          .prefill = r.prefill,
+                          .active = true};
     Writeback& w = writebacks_[index];
     ++active_writebacks_;
     const Bytes size = facts_.kv.after(w.from, w.through - w.from);
     if (r.stage == Stage::sending) {  // one token: its KV is, or will be, in the DE buffer
         w.buffer = std::exchange(r.decode_buffer, {});
+        w.prefill_hbm = std::exchange(r.prefill_hbm, {});
         r.sends = 0;
         for (TransferState& t : transfers_) {
             if (t.active && t.owner == request(slot)) t.owner = writeback(index);
@@ -228,6 +260,7 @@ void DualPathControl::begin_writeback(Slot slot) {
 void DualPathControl::continue_writeback(std::uint32_t index) {
     Writeback& w = writebacks_[index];
     if (w.sends > 0) return;
+    free_prefill_hbm(w.prefill, w.prefill_hbm);
     if (w.buffer > Bytes{0}) {
         persist_to_storage(index);
         return;
@@ -237,7 +270,7 @@ void DualPathControl::continue_writeback(std::uint32_t index) {
         w.buffer = size;
         persist_to_host(index);
     } else {
-        engine(w.engine).waiting_writes.push_back(index);
+        nodes_[node_of(w.engine).index()].waiting_writes.push_back(index);
     }
 }
 
@@ -261,7 +294,11 @@ void DualPathControl::persist_to_storage(std::uint32_t index) {
 
 void DualPathControl::end_writeback(std::uint32_t index, bool visible) {
     Writeback& w = writebacks_[index];
-    if (w.hbm > Bytes{0}) memory_.hbm(w.engine).give_back(w.hbm);
+    if (w.hbm > Bytes{0}) {
+        memory_.hbm(w.engine).give_back(std::exchange(w.hbm, {}));
+        decode_due_ = true;
+    }
+    free_prefill_hbm(w.prefill, w.prefill_hbm);
     free_buffer(node_of(w.engine), w.buffer);
     if (visible && w.weights == weights_) index_.written(w.request, w.through);
     w.active = false;
@@ -337,16 +374,32 @@ void DualPathControl::on(const TransferDone& event) {
     }
 }
 
+/// Gives back what whole-prompt loading held on a PE; the next prompt may have it.
+void DualPathControl::free_prefill_hbm(EngineId id, Bytes& size) {
+    if (size == Bytes{0}) return;
+    memory_.hbm(id).give_back(std::exchange(size, {}));
+    admit_to_hbm(id);
+}
+
 /// Gives host memory back and wakes who waits for it: first writebacks, which hold HBM meanwhile.
 void DualPathControl::free_buffer(NodeId node, Bytes& size) {
     if (size == Bytes{0}) return;
     memory_.buffer(node).give_back(std::exchange(size, {}));
-    buffers_freed_ = true;
-    if (facts_.layout.nodes[node.index()] != Role::decode) return;
-    for (const EngineId id : facts_.layout.fetch_groups[node.index()]) {
-        auto waiting = std::exchange(engine(id).waiting_writes, {});
-        for (const std::uint32_t index : waiting) continue_writeback(index);
+    NodeState& n = nodes_[node.index()];
+    if (!n.waiting_writes.empty()) {
+        for (const std::uint32_t index : std::exchange(n.waiting_writes, {})) {
+            continue_writeback(index);
+        }
     }
+    wake(node);
+}
+
+/// Requests that wait for host memory of this node try again at the end of this event.
+void DualPathControl::wake(NodeId node) {
+    NodeState& n = nodes_[node.index()];
+    if (n.waiting.empty() || n.freed) return;
+    n.freed = true;
+    freed_nodes_.push_back(node);
 }
 
 }  // namespace dualpath

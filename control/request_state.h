@@ -81,7 +81,10 @@ struct Writeback {
     Tokens from, through;  ///< whole blocks to write: [from, through)
     Bytes hbm, buffer;     ///< held until the hop that frees them
     Version weights = 0;
-    std::uint32_t sends = 0;  ///< prompt KV still on its way to the DE buffer (one-token outputs)
+    // Of a one-token output, whose prompt KV may still be on its way to the DE buffer:
+    std::uint32_t sends = 0;
+    EngineId prefill;
+    Bytes prefill_hbm;  ///< whole-prompt loading: held until it has been sent
     bool active = false;
 };
 
@@ -91,15 +94,14 @@ struct EngineState {
     bool lost = false;
     std::deque<Slot> ready;        ///< PE: prompts for the next forward, first come first served
     std::deque<Slot> waiting_hbm;  ///< PE, whole-prompt loading: prompts that wait for room
-    std::deque<std::uint32_t> waiting_writes;  ///< DE: writebacks that wait for a host buffer
     TrafficManager traffic;
 };
 
-/// When a sequence will need one more block of HBM.
+/// When a sequence will need one more block of HBM, if it is still the one that joined then.
 struct Growth {
     std::uint32_t step;
     Slot slot;
-    std::uint32_t serial;
+    std::uint32_t joined;
     bool operator<(const Growth& other) const {  // heaps keep the largest on top
         return step != other.step ? step > other.step : slot > other.slot;
     }
@@ -131,7 +133,10 @@ struct FetchGroupState {
 };
 
 struct NodeState {
-    Tokens read_queue;  ///< read_q: tokens waiting to be read, or being read
+    Tokens read_queue;         ///< read_q: tokens waiting to be read, or being read
+    std::deque<Slot> waiting;  ///< requests that lack host memory here, oldest first
+    std::vector<std::uint32_t> waiting_writes;  ///< writebacks that lack it, oldest first
+    bool freed = false;  ///< already among the nodes whose requests try again
 };
 
 }  // namespace dualpath

@@ -42,11 +42,14 @@ Tokens DecodeBatch::leave(RequestId request, std::uint32_t step) {
     return Tokens{done};
 }
 
-void DecodeBatch::clear() {
-    std::fill(ranks_.begin(), ranks_.end(), RankLoad{0, Tokens{0}});
-    members_.clear();
+std::vector<std::pair<RequestId, Tokens>> DecodeBatch::leave_all(std::uint32_t step) {
+    std::vector<std::pair<RequestId, Tokens>> produced;
+    for (const Member& member : members_) {
+        if (!member.active) continue;
+        produced.emplace_back(member.request, leave(member.request, step));
+    }
     finishes_.clear();
-    sequences_ = 0;
+    return produced;
 }
 
 void DecodeBatch::advance(std::uint32_t step, std::vector<RequestId>& finished) {
@@ -56,7 +59,8 @@ void DecodeBatch::advance(std::uint32_t step, std::vector<RequestId>& finished) 
         const Finish due = finishes_.back();
         finishes_.pop_back();
         Member& member = members_[due.slot];
-        if (!member.active || member.request.serial != due.serial) continue;  // it left
+        const bool same = member.request.serial == due.serial && member.last == due.step;
+        if (!member.active || !same) continue;  // it left, and may have come back
         remove(member, step - member.joined + 1);
         finished.push_back(member.request);
     }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -21,7 +22,8 @@ public:
     void join(const Join& join, std::uint32_t step, Tokens output);
     /// Takes a sequence out between two steps; returns how many tokens it produced here.
     Tokens leave(RequestId request, std::uint32_t step);
-    void clear();
+    /// Takes all of them out before `step`; tells what each produced here.
+    std::vector<std::pair<RequestId, Tokens>> leave_all(std::uint32_t step);
 
     bool empty() const { return sequences_ == 0; }
     std::uint32_t sequences() const { return sequences_; }

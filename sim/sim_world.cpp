@@ -114,7 +114,12 @@ void SimWorld::on(const Cancel& command) {
     std::visit(overloaded{
                    [&](TransferId id) { cancel_transfer(id); },
                    [&](StepId id) {
-                       if (group(id.group).running && group(id.group).step == id.number) {
+                       const Group& g = group(id.group);
+                       if (withdraw_report([&](const Event& event) {
+                               const auto* done = std::get_if<StepDone>(&event);
+                               return done && done->step == id;
+                           }) ||
+                           (g.running && g.step == id.number)) {
                            drop_step(id.group);
                        }
                    },
@@ -123,6 +128,7 @@ void SimWorld::on(const Cancel& command) {
                        Group& g = group(r.decodes_in);
                        CHECK(!g.running, "the batch changes between steps");
                        r.produced += g.batch.leave(id, g.step + 1);
+                       if (g.batch.empty()) set_collective_rate(r.decodes_in, {0});
                    },
                },
                command.what);
@@ -159,7 +165,7 @@ void SimWorld::start_prefill(const Step& step) {
         attention[rank] += chunk.attention;
         tokens[rank] += chunk.tokens;
         all += chunk.tokens;
-        if (!chunk.load) continue;
+        if (!chunk.load || !in_flight(*chunk.load)) continue;
         transfers_[chunk.load->slot].feeds = step.id;
         ++g.first_layers_missing;
         ++g.loads_missing;
@@ -252,9 +258,12 @@ void SimWorld::end_step(ExpertGroupId id) {
 void SimWorld::drop_step(ExpertGroupId id) {
     Group& g = group(id);
     if (g.running) end_useful(id);
+    const std::uint32_t next = g.running ? g.step : g.step + 1;  // a dropped step produced nothing
+    for (const auto& [request, tokens] : g.batch.leave_all(next)) {
+        requests_[request.slot].produced += tokens;
+    }
     g.running = g.computing = false;
     g.sends.clear();
-    g.batch.clear();
     set_collective_rate(id, {0});
 }
 
@@ -288,7 +297,8 @@ void SimWorld::begin_useful(ExpertGroupId id, Duration over) {
     const auto& engines = layout_.expert_groups[id.index()];
     for (std::size_t rank = 0; rank < engines.size(); ++rank) {
         Gpu& gpu = gpus_[engines[rank].index()];
-        gpu.rate = over > Duration{0} ? group(id).useful[rank] / to_seconds(over) : 0;
+        gpu.work = group(id).useful[rank];
+        gpu.rate = over > Duration{0} ? gpu.work / to_seconds(over) : 0;
         gpu.since = now_;
     }
 }
@@ -297,15 +307,15 @@ void SimWorld::end_useful(ExpertGroupId id) {
     const auto& engines = layout_.expert_groups[id.index()];
     for (std::size_t rank = 0; rank < engines.size(); ++rank) {
         Gpu& gpu = gpus_[engines[rank].index()];
-        // A step that waited for its loads took longer than it computed: no more than its work.
-        gpu.useful_s += std::min(gpu.rate * to_seconds(now_ - gpu.since), group(id).useful[rank]);
-        gpu.rate = 0;
+        gpu.useful_s = useful_seconds(gpu, now_);
+        gpu.rate = gpu.work = 0;
         gpu.since = now_;
     }
 }
 
+/// A step that waits for its loads takes longer than it computes: no more than its work.
 double SimWorld::useful_seconds(const Gpu& gpu, Instant at) const {
-    return gpu.useful_s + gpu.rate * to_seconds(at - gpu.since);
+    return gpu.useful_s + std::min(gpu.rate * to_seconds(at - gpu.since), gpu.work);
 }
 
 // ---- resource records -------------------------------------------------------------------------

@@ -88,6 +88,7 @@ private:
     struct Gpu {
         double useful_s = 0;  ///< done before `since`
         double rate = 0;      ///< useful seconds per second since then
+        double work = 0;      ///< of the running step
         Instant since{};
     };
     struct Internal {
@@ -125,6 +126,15 @@ private:
     void outside(const Event& event);
     PathIndex path(const Transfer& transfer);
     void report(const Event& event) { ready_.push_back({now_, event}); }
+    /// Takes back what has happened but was not told yet; false where there is no such event.
+    template <class Which>
+    bool withdraw_report(Which which) {
+        return std::erase_if(ready_, [&](const TimedEvent& e) { return which(e.event); }) > 0;
+    }
+    bool in_flight(TransferId id) const {
+        return transfers_[id.slot].transfer.id == id &&
+               transfers_[id.slot].state != SimTransfer::State::ended;
+    }
     void close_windows_before(Instant at);
     void close_window(Instant at);
     double useful_seconds(const Gpu& gpu, Instant at) const;

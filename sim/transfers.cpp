@@ -31,8 +31,7 @@ void SimWorld::on(const StartTransfer& command) {
         g.sends.push_back(slot);
         if (g.computing) start_send(slot);
     } else if (const auto* before = std::get_if<TransferId>(&command.after);
-               before && transfers_[before->slot].transfer.id == *before &&
-               transfers_[before->slot].state != SimTransfer::State::ended) {
+               before && in_flight(*before)) {
         followers_.emplace_back(*before, slot);
     } else {
         starting_.push_back(slot);
@@ -116,10 +115,17 @@ void SimWorld::end_transfer(std::uint32_t slot) {
 }
 
 void SimWorld::cancel_transfer(TransferId id) {
+    if (withdraw_report([&](const Event& event) {
+            const auto* done = std::get_if<TransferDone>(&event);
+            return done && done->id == id;
+        }) ||
+        !in_flight(id)) {
+        return;
+    }
     SimTransfer& t = transfers_[id.slot];
-    if (t.transfer.id != id || t.state == SimTransfer::State::ended) return;
     if (t.state == SimTransfer::State::flowing) network_.cancel(now_, t.flow);
     t.state = SimTransfer::State::ended;
+    std::erase(starting_, id.slot);
     if (t.feeds) {  // its step no longer waits for it
         if (!t.first_layer_there) load_progress(*t.feeds, false);
         load_progress(*t.feeds, true);

@@ -32,6 +32,12 @@ Agents::Agents(std::vector<Trajectory> trajectories, const WorkloadSettings& set
         throw InputError{Place{.field = "workload.agents_per_second"},
                          "poisson arrivals need a rate", "a number above 0"};
     }
+    const bool all_recorded = std::all_of(trajectories_.begin(), trajectories_.end(),
+                                          [](const Prepared& t) { return t.arrival.has_value(); });
+    if (settings_.arrivals == WorkloadSettings::Arrivals::recorded && !all_recorded) {
+        throw InputError{Place{.field = "workload.arrivals"},
+                         "the trace has no recorded arrival times", "closed, poisson"};
+    }
     Rng resample{settings_.seed, "workload.resample"};
     const auto known = static_cast<std::uint32_t>(trajectories_.size());
     for (std::uint32_t i = 0; i < settings_.agents; ++i) {
@@ -143,10 +149,6 @@ void Agents::begin(std::vector<Arrival>& arrivals) {
                 at += from_seconds(gaps.exponential(1.0 / settings_.agents_per_second));
                 break;
             case WorkloadSettings::Arrivals::recorded:
-                if (!trajectory.arrival) {
-                    throw InputError{Place{.field = "workload.arrivals"},
-                                     "the trace has no recorded arrival times", "closed, poisson"};
-                }
                 at = Instant{*trajectory.arrival};
                 break;
         }

@@ -30,8 +30,8 @@ inline Findings clocks_read(const std::vector<Source>& sources) {
     const Ban clocks{{"steady_clock", "system_clock", "high_resolution_clock", "clock_gettime",
                       "gettimeofday", "time(nullptr", "time(NULL", "time(0", "std::clock"},
                      "time comes with an event, take an Instant (in cli: ask cli/host.cpp)"};
-    const std::set<std::string> may{"hw", "tests", "benchmarks", "cli/progress.h", "cli/progress.cpp",
-                                    "cli/host.cpp"};
+    const std::set<std::string> may{
+        "hw", "tests", "benchmarks", "cli/progress.h", "cli/progress.cpp", "cli/host.cpp"};
     Findings findings;
     for (const Source& source : sources) {
         if (may.contains(source.folder()) || may.contains(source.path)) continue;
