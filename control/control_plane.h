@@ -102,7 +102,8 @@ private:
 
     // recovery.cpp: aborts, losses, restarts.
     void release(Slot slot);
-    void restart(Slot slot);
+    enum class Attempt { counts, again };  ///< towards max_attempts, or not
+    void restart(Slot slot, Attempt attempt = Attempt::counts);
     void abort(Slot slot);
     void leave(Slot slot, Leaving how);
     void leave_batch(Slot slot);

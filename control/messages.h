@@ -99,6 +99,7 @@ struct LayersDone {
     Status status = Status::ok;
 };
 /// `finished`: requests that produced their last token; valid until the next call into the world.
+/// A failed step takes its group's batch with it: all that its HBM held is gone.
 struct StepDone {
     StepId step;
     std::span<const RequestId> finished;

@@ -31,12 +31,12 @@ void DualPathControl::release(Slot slot) {
 }
 
 /// Back to the head of the queue. What it generated so far is part of its prompt from now on.
-void DualPathControl::restart(Slot slot) {
+void DualPathControl::restart(Slot slot, Attempt attempt) {
     RequestState& r = state(slot);
     cancel_transfers({TransferOwner::Kind::request, slot});
     remove_from_queues(slot);
     release(slot);
-    if (++r.attempts >= settings_.max_attempts) {
+    if (attempt == Attempt::counts && ++r.attempts >= settings_.max_attempts) {
         finish(slot, Outcome::failed);
         return;
     }
@@ -96,7 +96,8 @@ void DualPathControl::preempt_youngest(EngineId id) {
         if (!youngest || r.join_step >= state(*youngest).join_step) youngest = slot;
     }
     CHECK(youngest, "HBM is held by somebody");
-    leave(*youngest, Leaving::restarted);
+    leave_batch(*youngest);
+    restart(*youngest, Attempt::again);  // giving way is no failure
 }
 
 void DualPathControl::on(const RequestAborted& event) {

@@ -29,7 +29,7 @@ struct ControlSettings {
 
     // Admission.
     Tokens generation_estimate{256};  ///< committed on the DE beside the prompt
-    int max_attempts = 3;             ///< a request that is lost or preempted more often fails
+    int max_attempts = 3;             ///< a request that is lost so often fails
 };
 
 }  // namespace dualpath

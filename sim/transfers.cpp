@@ -92,6 +92,10 @@ void SimWorld::on_flow(const FlowEvent& event) {
     }
     const Group& g = group(t.after->group);
     if (!g.running || g.step != t.after->number) return;  // all layers exist: it just goes on
+    const bool ends_now = std::any_of(flow_events_.begin(), flow_events_.end(), [&](const auto& e) {
+        return e.owner == event.owner && e.kind == FlowEvent::Kind::end;
+    });
+    if (ends_now) return;  // the last layer takes no time
     t.rest = network_.cancel(now_, t.flow);
     t.state = SimTransfer::State::at_mark;
 }
