@@ -1,6 +1,8 @@
 // The run folder: what a run leaves on disk, valid at every moment.
 #include "analysis/run_folder.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -128,7 +130,12 @@ void check_run_folder(const fs::path& directory) {
 
 RunFolder::RunFolder(const RunFolderInputs& inputs) : directory_{inputs.directory} {
     check_run_folder(directory_);
-    fs::create_directories(directory_);
+    std::error_code error;
+    fs::create_directories(directory_, error);
+    if (error || access(directory_.c_str(), W_OK) != 0) {
+        throw InputError{Place{.file = directory_.string(), .field = "--out"},
+                         "this folder cannot be written", "a folder of yours"};
+    }
     // First of all, so that the folder is known as ours should we be killed now.
     write_atomically(directory_ / "summary.json",
                      Json{{"format", summary_format}, {"complete", false}}.dump(2) + "\n");

@@ -198,6 +198,14 @@ int run_command(const std::vector<std::string>& arguments) {
                    scenario.seed.value, summary["events_hash"].get<std::string>());
     }
     if (end == RunEnd::complete) return done;
+    if (end == RunEnd::too_long) {
+        fmt::print(stderr,
+                   "dualpath: not done after {} days of simulated time: a rate is too low for this "
+                   "trace; {} holds what was done until then\n",
+                   std::chrono::duration_cast<std::chrono::hours>(longest_run).count() / 24,
+                   options.out.string());
+        return check_failed;
+    }
     fmt::print(stderr, "dualpath: stopped by a signal; {} holds what was done until then\n",
                options.out.string());
     return stopped;

@@ -16,6 +16,7 @@ RunEnd run(World& world, ControlPlane& control, RequestSource& source,
         const auto event = world.next();
         if (!event) return RunEnd::complete;
         CHECK(event->at >= now, "the clock never goes back");
+        if (event->at > Instant{longest_run}) return RunEnd::too_long;
         now = event->at;
         commands.clear();
         control.handle(now, event->event, commands);

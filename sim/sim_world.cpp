@@ -335,9 +335,14 @@ std::vector<ResourceColumn> resource_columns(const Layout& layout, const Topolog
     return columns;
 }
 
+/// Nothing changes between two events, so a long pause is one window of whole lengths.
 void SimWorld::close_windows_before(Instant at) {
+    constexpr std::int64_t long_pause = 600;
     if (!observer_) return;
-    while (window_start_ + settings_.window <= at) close_window(window_start_ + settings_.window);
+    while (at - window_start_ >= settings_.window) {
+        const std::int64_t whole = (at - window_start_) / settings_.window;
+        close_window(window_start_ + settings_.window * (whole > long_pause ? whole : 1));
+    }
 }
 
 void SimWorld::close_windows() {

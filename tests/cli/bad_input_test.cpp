@@ -131,6 +131,13 @@ TEST(BadTrace, BrokenLineIsNamed) {
     EXPECT_FALSE(std::filesystem::exists(out));
 }
 
+TEST(BadOutput, FolderThatCannotBeMadeIsNamed) {
+    const Folder folder;
+    const Said said = run_program(folder, "run scenarios/quickstart.yaml --out /proc/nowhere");
+    EXPECT_EQ(said.exit, 2) << said.err;
+    EXPECT_NE(said.err.find("/proc/nowhere"), std::string::npos) << said.err;
+}
+
 TEST(BadOutput, FolderOfSomebodyElseIsLeftAlone) {
     const Folder folder;
     std::filesystem::create_directories(folder / "home");

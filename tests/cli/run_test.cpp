@@ -146,6 +146,18 @@ TEST(Stopped, ByKillLeavesValidFiles) {
     expect_valid_files(folder);
 }
 
+// At 1 Kb/s the trace's terabytes would take centuries: the run ends after 30 days and says so.
+TEST(Stopped, AnAbsurdlySlowClusterEndsByItself) {
+    const Folder folder;
+    const Said said = run_program(folder,
+                                  "run scenarios/quickstart.yaml --agents 2 --quiet "
+                                  "--set 'node.snic=1 Kb/s' --out " +
+                                      (folder / "r").string());
+    EXPECT_EQ(said.exit, 1);
+    EXPECT_NE(said.err.find("30 days"), std::string::npos) << said.err;
+    EXPECT_FALSE(summary_of(folder / "r")["complete"].get<bool>());
+}
+
 TEST(Help, EveryCommandExplainsItself) {
     const Folder folder;
     for (const char* command : {"help", "--help", "run --help", "replay --help", "help run"}) {
