@@ -10,7 +10,7 @@ namespace dualpath {
 namespace {
 
 constexpr std::size_t exact_parts = 200'000;  // parts are many and their means matter most
-constexpr double backlog = 0.10;              // verdict: share of unfinished requests that wait
+constexpr double backlogged_share = 0.10;     // verdict: share of unfinished requests that wait
 
 std::vector<std::size_t> columns_of(const std::vector<ResourceColumn>& columns,
                                     std::string_view kind, Role role) {
@@ -27,7 +27,10 @@ double seconds(Duration d) { return to_seconds(d); }
 
 Metrics::Metrics(MetricsInputs inputs)
     : inputs_{std::move(inputs)},
-      times_{inputs_.engines_by_group, [this](const RequestRecord& record) { end(record); }},
+      times_{inputs_.engines_by_group, [this](const RequestRecord& record) { end(record); },
+             [this](const RequestRecord& record) {
+                 steady_state_.add(*record.first_token, *record.ttft());
+             }},
       resources_{inputs_.columns},
       prefill_snic_columns_{columns_of(inputs_.columns, "snic_rx", Role::prefill)},
       decode_snic_columns_{columns_of(inputs_.columns, "snic_rx", Role::decode)},
@@ -50,6 +53,7 @@ void Metrics::on_event(const TimedEvent& event, std::span<const Command> command
         if (const auto* start = std::get_if<StartStep>(&command)) see(start->step);
     }
     times_.on_event(event, commands);
+    backlog_.waiting(event.at, times_.waiting());
 }
 
 void Metrics::see(const Request& request) {
@@ -57,6 +61,9 @@ void Metrics::see(const Request& request) {
     if (!s.seen) s.first = s.last = request.submitted;
     s.seen = true;
     ++s.under_way;
+    const bool first = request.turn == 0;
+    backlog_.arrived(request.submitted, first ? Backlog::Turn::first : Backlog::Turn::later);
+    if (first && inputs_.loop == Loop::open) agent_arrivals_.push_back(request.submitted);
 }
 
 /// Attention per engine of a prefill step: engines of the group without a chunk count as idle.
@@ -112,16 +119,23 @@ void Metrics::end_finished(const RequestRecord& record) {
     const auto ttft = record.ttft();
     const auto tpot = record.tpot_s();
     if (ttft) ttft_.add(seconds(*ttft));
-    if (const auto ttst = record.ttst()) ttst_.add(seconds(*ttst));
+    const auto ttst = record.ttst();
+    if (ttst) ttst_.add(seconds(*ttst));
     if (tpot) tpot_.add(*tpot);
+    if (inputs_.loop == Loop::open) {
+        Sample& sample = samples_.emplace_back(Sample{.submitted = record.request.submitted});
+        if (ttft) sample.ttft = seconds(*ttft);
+        if (ttst) sample.ttst = seconds(*ttst);
+        sample.tpot = tpot;
+    }
     if (const auto parts = record.ttft_parts()) {
         queue_.add(seconds(parts->queue));
         allocate_.add(seconds(parts->allocate));
         read_.add(seconds(parts->read));
         prefill_.add(seconds(parts->prefill));
     }
-    const bool soon = ttft && *ttft <= inputs_.slo.ttft;
-    const bool steady = !tpot || *tpot <= seconds(inputs_.slo.tpot);
+    const bool soon = ttft && seconds(*ttft) <= inputs_.slo.ttft_s();
+    const bool steady = !tpot || *tpot <= inputs_.slo.tpot_s();
     if (soon && steady) ++counts_.met_slo;
     add_stages(record);
 }
@@ -211,7 +225,37 @@ double Metrics::attention_max_over_avg() const {
 double Metrics::waiting_share() const { return life_s_ > 0 ? unassigned_s_ / life_s_ : 0; }
 
 Verdict Metrics::verdict() const {
-    return waiting_share() < backlog ? Verdict::stable : Verdict::backlogged;
+    if (inputs_.loop == Loop::open && backlog_.growing()) return Verdict::overloaded;
+    return waiting_share() < backlogged_share ? Verdict::stable : Verdict::backlogged;
+}
+
+Instant Metrics::warm_up_end() const {
+    const auto reached = steady_state_.reached();
+    if (reached && *reached < agent_arrivals_.back()) return *reached;
+    return agent_arrivals_[agent_arrivals_.size() / 10];
+}
+
+std::optional<SteadyPart> Metrics::steady() const {
+    if (agent_arrivals_.empty()) return std::nullopt;
+    SteadyPart part{.from = warm_up_end(), .to = agent_arrivals_.back()};
+    const auto within = [&](Instant at) { return at >= part.from && at <= part.to; };
+    for (const Sample& sample : samples_) {
+        if (!within(sample.submitted)) continue;
+        if (sample.ttft) part.latencies.ttft.add(*sample.ttft);
+        if (sample.ttst) part.latencies.ttst.add(*sample.ttst);
+        if (sample.tpot) part.latencies.tpot.add(*sample.tpot);
+    }
+    for (const Session& s : sessions_) {
+        if (s.seen && s.under_way == 0 && within(s.first)) {
+            part.latencies.trajectory.add(seconds(s.last - s.first));
+        }
+    }
+    return part;
+}
+
+std::vector<SloResult> Metrics::slo_results() const {
+    if (const auto part = steady()) return judge(inputs_.slo, part->latencies);
+    return judge(inputs_.slo, {ttft_, ttst_, tpot_, trajectories()});
 }
 
 std::vector<BindingCandidate> Metrics::binding() const {

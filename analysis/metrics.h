@@ -7,24 +7,32 @@
 #include <span>
 #include <vector>
 
+#include "analysis/backlog.h"
 #include "analysis/binding_resource.h"
 #include "analysis/distribution.h"
 #include "analysis/request_times.h"
 #include "analysis/resource_totals.h"
+#include "analysis/slo.h"
+#include "analysis/steady_state.h"
 #include "control/run.h"
 
 namespace dualpath {
 
-/// What a client expects of a request; one without a TPOT (up to 2 tokens) need only meet the TTFT.
-struct Slo {
-    Duration ttft = std::chrono::seconds{4};
-    Duration tpot = std::chrono::milliseconds{50};
-};
-
 enum class Verdict : std::uint8_t {
     stable,      ///< requests are taken up as they come
-    backlogged,  ///< closed loop: 10 % or more of the unfinished requests wait unassigned
-    overloaded,  ///< open loop: the backlog grows without bound
+    backlogged,  ///< 10 % or more of the unfinished requests wait unassigned
+    overloaded,  ///< open loop: the backlog grows without bound (analysis/backlog.h)
+};
+
+/// Closed: all agents start at once. Open: they arrive whatever the system does.
+enum class Loop : std::uint8_t { closed, open };
+
+/// An open loop's requests that arrived between warm-up and drain. Warm-up ends at the steady state
+/// (analysis/steady_state.h), or when 10 % of the agents have arrived if there is none before the
+/// last agent's arrival; that arrival begins the drain.
+struct SteadyPart {
+    Instant from, to;
+    Latencies latencies;  ///< of requests submitted, trajectories begun, in [from, to]
 };
 
 struct MetricsInputs {
@@ -32,7 +40,8 @@ struct MetricsInputs {
     std::vector<std::uint32_t> engines_by_group;  ///< sizes by ExpertGroupId
     std::function<MemoryUse()> memory;            ///< asked at each window; may be empty
     RequestTimes::Ended ended;                    ///< told of each ended request; may be empty
-    Slo slo;
+    Slo slo = parse_slo("paper");
+    Loop loop = Loop::closed;
     double snics_per_node = 1;  ///< a column snic_rx is all NICs of its node
 };
 
@@ -91,6 +100,12 @@ public:
     /// Share of unfinished requests that wait for their engines, averaged over time.
     double waiting_share() const;
     Verdict verdict() const;
+    const Backlog& backlog() const { return backlog_; }
+    const SteadyState& steady_state() const { return steady_state_; }
+    /// Nothing for a closed loop, or before anybody has arrived.
+    std::optional<SteadyPart> steady() const;
+    /// The SLO held against the steady part of an open loop, against all of a closed one.
+    std::vector<SloResult> slo_results() const;
     std::vector<BindingCandidate> binding() const;
     const Slo& slo() const { return inputs_.slo; }
 
@@ -99,6 +114,10 @@ private:
         Instant first, last;
         std::uint32_t under_way = 0;
         bool seen = false;
+    };
+    struct Sample {  ///< of a finished request
+        Instant submitted;
+        std::optional<double> ttft, ttst, tpot;
     };
     struct StageSums {  ///< seconds, over finished requests
         double queue = 0, allocate = 0, read_prefill = 0, read_decode = 0, prefill = 0;
@@ -110,6 +129,7 @@ private:
     void end(const RequestRecord& record);
     void end_finished(const RequestRecord& record);
     void add_stages(const RequestRecord& record);
+    Instant warm_up_end() const;
     Session& session(SessionId id);
     const Imbalance& snics_of(Role role) const {
         return role == Role::prefill ? prefill_snics_ : decode_snics_;
@@ -127,6 +147,10 @@ private:
     StageSums stages_;
     std::vector<Session> sessions_;  ///< by SessionId
     Instant last_end_{};
+    Backlog backlog_;
+    SteadyState steady_state_;
+    std::vector<Sample> samples_;          ///< open loop: for steady()
+    std::vector<Instant> agent_arrivals_;  ///< open loop
     double life_s_ = 0, unassigned_s_ = 0;
     double attention_ratios_ = 0;
     std::uint64_t attention_steps_ = 0;

@@ -40,8 +40,11 @@ T& grown(std::vector<T>& values, std::size_t index) {
 
 }  // namespace
 
-RequestTimes::RequestTimes(const std::vector<std::uint32_t>& engines_by_group, Ended ended)
-    : ended_{std::move(ended)}, groups_(engines_by_group.size()) {
+RequestTimes::RequestTimes(const std::vector<std::uint32_t>& engines_by_group, Ended ended,
+                           Ended first_token)
+    : ended_{std::move(ended)},
+      first_token_{std::move(first_token)},
+      groups_(engines_by_group.size()) {
     for (std::uint32_t i = 0; i < engines_by_group.size(); ++i) {
         group_of_.insert(group_of_.end(), engines_by_group[i], ExpertGroupId{i});
     }
@@ -64,8 +67,9 @@ void RequestTimes::on_event(const TimedEvent& event, std::span<const Command> co
 void RequestTimes::see(const RequestArrived& event) {
     Active& active = grown(active_, event.request.id.slot);
     CHECK(!active.open, "a slot holds one request at a time");
-    active = {.record = {.request = event.request}, .open = true};
+    active = {.record = {.request = event.request}, .open = true, .waiting = true};
     ++unfinished_;
+    ++waiting_;
 }
 
 void RequestTimes::see(const TransferDone& event) {
@@ -90,6 +94,8 @@ void RequestTimes::see(const StepDone& event) {
         if (Active* active = find(id)) {
             active->record.first_token = now_;
             active->has_first = true;
+            wait_no_longer(*active);
+            if (first_token_) first_token_(active->record);
         }
     }
     for (const RequestId id : g.joins) {
@@ -180,6 +186,7 @@ void RequestTimes::see(const RequestFinished& command) {
     r.end = now_;
     r.outcome = command.outcome;
     active->open = false;
+    wait_no_longer(*active);
     --unfinished_;
     if (ended_) ended_(r);
 }
@@ -202,6 +209,11 @@ Tokens RequestTimes::generated(const Active& active) {
         tokens += Tokens{static_cast<std::int64_t>(steps)};
     }
     return tokens;
+}
+
+void RequestTimes::wait_no_longer(Active& active) {
+    if (active.waiting) --waiting_;
+    active.waiting = false;
 }
 
 /// What it generated so far stays generated; the next attempt goes on from there.

@@ -49,16 +49,21 @@ public:
 
     /// `engines_by_group`: sizes of the expert groups; their engines are numbered consecutively.
     /// `ended` is called at each RequestFinished, in the order of the run.
-    RequestTimes(const std::vector<std::uint32_t>& engines_by_group, Ended ended);
+    /// `first_token`, which may be empty, at each first token of an attempt, with all known so far.
+    RequestTimes(const std::vector<std::uint32_t>& engines_by_group, Ended ended,
+                 Ended first_token = {});
 
     void on_event(const TimedEvent& event, std::span<const Command> commands) override;
 
     std::size_t unfinished() const { return unfinished_; }
+    /// Unfinished requests that never had a first token.
+    std::size_t waiting() const { return waiting_; }
 
 private:
     struct Active {
         RequestRecord record;
         bool open = false;
+        bool waiting = false;                   ///< never had a first token
         bool computing = false;                 ///< a chunk has started: reads are over
         std::optional<ExpertGroupId> decoding;  ///< in this group's batch
         std::uint64_t join_steps = 0;           ///< the group's steps when it joined
@@ -89,14 +94,15 @@ private:
     void lose(ExpertGroupId id);
     void end_attempt(Active& active);
     Tokens generated(const Active& active);
+    void wait_no_longer(Active& active);
 
-    Ended ended_;
+    Ended ended_, first_token_;
     Instant now_{};
     std::vector<ExpertGroupId> group_of_;     ///< by EngineId
     std::vector<Active> active_;              ///< by RequestId::slot
     std::vector<Group> groups_;               ///< by ExpertGroupId
     std::vector<std::optional<Read>> reads_;  ///< by TransferId::slot: under way
-    std::size_t unfinished_ = 0;
+    std::size_t unfinished_ = 0, waiting_ = 0;
 };
 
 }  // namespace dualpath

@@ -126,7 +126,31 @@ void add_rates(Json& out, const Metrics& m) {
     out["goodput"] = {
         {"requests_per_s", per_second(c.met_slo)},
         {"share", ratio(static_cast<double>(c.met_slo), static_cast<double>(c.finished))},
-        {"slo", {{"ttft_s", to_seconds(m.slo().ttft)}, {"tpot_s", to_seconds(m.slo().tpot)}}}};
+        {"slo", {{"ttft_s", m.slo().ttft_s()}, {"tpot_s", m.slo().tpot_s()}}}};
+}
+
+void add_slo(Json& out, const Metrics& m) {
+    const auto results = m.slo_results();
+    out["slo"] = m.slo().text();
+    Json& met = out["slo_met"];
+    met["all"] = all_met(results);
+    for (const SloResult& result : results) met[result.limit.name()] = result.met;
+}
+
+void add_steady(Json& out, const Metrics& m) {
+    const auto reached = m.steady_state().reached();
+    out["steady_state_s"] = reached ? Json(to_seconds(*reached)) : Json(nullptr);
+    out["steady"] = nullptr;
+    if (const auto part = m.steady()) {
+        const Latencies& l = part->latencies;
+        out["steady"] = {{"from_s", to_seconds(part->from)},
+                         {"to_s", to_seconds(part->to)},
+                         {"requests", l.ttft.count()},
+                         {"ttft_s", or_null(l.ttft.mean(), l.ttft.count() > 0)},
+                         {"ttst_s", or_null(l.ttst.mean(), l.ttst.count() > 0)},
+                         {"tpot_s", or_null(l.tpot.mean(), l.tpot.count() > 0)},
+                         {"trajectory_s", or_null(l.trajectory.mean(), l.trajectory.count() > 0)}};
+    }
 }
 
 std::int64_t bytes(const ResourceTotal& total) { return std::llround(finite(total.used)); }
@@ -169,8 +193,10 @@ Json summary(const Metrics& metrics, const RunFacts& facts) {
     add_rates(out, metrics);
     add_resources(out, metrics);
     add_memory(out, metrics);
+    add_slo(out, metrics);
     out["verdict"] = verdict_name(metrics.verdict());
     out["waiting_share"] = metrics.waiting_share();
+    add_steady(out, metrics);
     const auto candidates = metrics.binding();
     out["binding_resource"] = binding_resource(candidates);
     out["binding_candidates"] = Json::array();
@@ -219,6 +245,14 @@ std::string latency_line(const char* name, const Json& statistics) {
                        number(statistics["p99"]), number(statistics["max"]));
 }
 
+std::string slo_text(const Json& s) {
+    std::string missed;
+    for (const auto& [name, met] : s["slo_met"].items()) {
+        if (name != "all" && !met.get<bool>()) missed += " " + name;
+    }
+    return missed.empty() ? "SLO met" : "SLO missed:" + missed;
+}
+
 std::string result_lines(const Json& s) {
     const Json& outcomes = s["outcomes"];
     std::string text =
@@ -226,8 +260,8 @@ std::string result_lines(const Json& s) {
                     s["scenario"].get<std::string>(), s["system"].get<std::string>(),
                     s["agents"].dump(), s["seed"].dump(), s["calibration"].get<std::string>());
     if (!s["complete"].get<bool>()) text += "  STOPPED before its end: all numbers up to here\n";
-    text += fmt::format("  JCT {} s, {} requests, {}\n", number(s["jct_s"]), s["requests"].dump(),
-                        s["verdict"].get<std::string>());
+    text += fmt::format("  JCT {} s, {} requests, {}, {}\n", number(s["jct_s"]),
+                        s["requests"].dump(), s["verdict"].get<std::string>(), slo_text(s));
     if (outcomes["aborted"] != 0 || outcomes["failed"] != 0 || outcomes["restarts"] != 0) {
         text += fmt::format("  {} aborted, {} failed, {} restarts\n", outcomes["aborted"].dump(),
                             outcomes["failed"].dump(), outcomes["restarts"].dump());

@@ -21,6 +21,7 @@ struct Command {
 std::span<const Command> commands();
 
 int run_command(const std::vector<std::string>& arguments);
+int capacity_command(const std::vector<std::string>& arguments);
 int replay_command(const std::vector<std::string>& arguments);
 int help_command(const std::vector<std::string>& arguments);
 

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::array table{
     Command{"run", "simulate one scenario", run_command},
+    Command{"capacity", "find the highest load that meets the SLO", capacity_command},
     Command{"replay", "check that a run's events give the same commands again", replay_command},
     Command{"help", "this text, or that of one command", help_command},
 };

@@ -245,6 +245,7 @@ Scenario read_scenario(const YamlDocument& document, const std::filesystem::path
     if (const auto qos = root.optional_one_of("qos", qos_names)) s.qos = *qos == "lanes";
     s.collectives = root.optional_boolean("collectives").value_or(true);
     read_workload(root, s);
+    if (const auto slo = root.optional_value("slo")) s.slo = {slo->text(), slo->place()};
     root.finish();
     s.text = document.text();
     s.hash = 0xcbf29ce484222325U;

@@ -28,6 +28,12 @@ struct TraceSource {
     std::size_t trajectories = 500;  ///< generated ones
 };
 
+/// The latency limits as written; analysis reads them (analysis/slo.h).
+struct SloText {
+    std::string text = "paper";
+    Place place{.field = "slo"};
+};
+
 struct StorageSettings {
     std::optional<BytesPerSecond> read, write;  ///< of the cluster; absent: never the limit
     Duration latency{};                         ///< before the first byte of a read
@@ -56,6 +62,7 @@ struct Scenario {
     ControlSettings control;  ///< alpha and beta are 0 until resolved by the assembly
     WorkloadSettings workload;
     TraceSource trace;
+    SloText slo;
 
     std::string text;              ///< the effective YAML: base files merged, --set applied
     std::string calibration_text;  ///< the effective calibration, as YAML

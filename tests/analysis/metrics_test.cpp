@@ -45,11 +45,62 @@ TEST(Metrics, CountsLatenciesAndRates) {
 
 TEST(Metrics, GoodputCountsRequestsWithinTheSlo) {
     MetricsInputs in = inputs();
-    in.slo = {std::chrono::seconds{12}, std::chrono::milliseconds{1500}};
+    in.slo = parse_slo("ttft_s.mean=12,tpot_s.mean=1.5");
     Metrics m{std::move(in)};
     SeamFeed feed{&m};
     tell_one_turn(feed, {0, 1}, {0}, 0);
     EXPECT_EQ(m.counts().met_slo, 1U);
+}
+
+// Agents arrive at 0, 20 .. 180 s, one turn each, TTFT 12 s. No steady state before 1950 s, so
+// warm-up is 10 % of 10 agents: from the second on, 9 requests.
+TEST(Metrics, SteadyPartLeavesOutWarmUpAndDrain) {
+    MetricsInputs in = inputs();
+    in.loop = Loop::open;
+    in.slo = parse_slo("ttft_s.mean=12,tpot_s.mean=1");
+    Metrics m{std::move(in)};
+    SeamFeed feed{&m};
+    for (std::uint32_t i = 0; i < 10; ++i) tell_one_turn(feed, {i, 1}, {i}, 20 * i, i);
+    const auto part = m.steady();
+    ASSERT_TRUE(part);
+    EXPECT_EQ(part->from, at_s(20));
+    EXPECT_EQ(part->to, at_s(180));
+    EXPECT_EQ(part->latencies.ttft.count(), 9U);
+    EXPECT_DOUBLE_EQ(part->latencies.trajectory.mean(), 18);
+    const auto results = m.slo_results();
+    EXPECT_TRUE(results[0].met);
+    EXPECT_FALSE(results[1].met);  // 1.5 s
+}
+
+/// An agent each second from 0 to `seconds`; each gets its first token `wait` seconds later, but
+/// from `stuck` on nobody does.
+Verdict verdict_of(int seconds, int wait, int stuck) {
+    MetricsInputs in = inputs();
+    in.loop = Loop::open;
+    Metrics m{std::move(in)};
+    SeamFeed feed{&m};
+    const EngineId pe{0}, de{1};
+    for (int t = 0; t <= seconds; ++t) {
+        const auto n = static_cast<std::uint32_t>(t);
+        const RequestId id{n, 1};
+        feed.tell(t, RequestArrived{{.id = id, .session = {n}, .submitted = at_s(t)}});
+        if (t < wait || t - wait >= stuck) continue;
+        const RequestId served{n - static_cast<std::uint32_t>(wait), 1};
+        const std::vector<Chunk> chunks{
+            {.request = served, .engine = pe, .tokens = Tokens{1}, .end = Chunk::End::last}};
+        feed.tell(t, GroupFetched{{0}},
+                  {AssignRequest{served, pe, de, ReadPath::prefill, Tokens{0}, at_s(t), at_s(t)},
+                   SeamFeed::prefill_step({{0}, n}, chunks)});
+        feed.tell(t + 0.5, StepDone{{{0}, n}}, {RequestFinished{served}});
+    }
+    return m.verdict();
+}
+
+// Served at once; after 20 s in a queue (all of a life) that does not grow; nobody from 60 s on.
+TEST(Metrics, OpenLoopIsStableBackloggedOrOverloaded) {
+    EXPECT_EQ(verdict_of(200, 0, 1000), Verdict::stable);
+    EXPECT_EQ(verdict_of(200, 20, 1000), Verdict::backlogged);
+    EXPECT_EQ(verdict_of(200, 0, 60), Verdict::overloaded);
 }
 
 TEST(Metrics, TellsOfEachEndedRequest) {

@@ -80,6 +80,9 @@ const char* const promised[] = {"/scenario",
                                 "/utilisation/gpu/decode",
                                 "/goodput",
                                 "/verdict",
+                                "/slo",
+                                "/slo_met/all",
+                                "/slo_met/ttft_s.mean",
                                 "/binding_resource",
                                 "/events",
                                 "/flows",
@@ -99,6 +102,10 @@ TEST(Summary, HasThePromisedKeys) {
     EXPECT_EQ(json["utilisation"]["snic"]["prefill"], 0.5);
     EXPECT_EQ(json["time_at_limit"]["snic"]["prefill"], 0.5);
     EXPECT_EQ(json["verdict"], "BACKLOGGED");
+    EXPECT_EQ(json["slo"], "ttft_s.mean=4,tpot_s.mean=0.05");
+    EXPECT_EQ(json["slo_met"]["all"], false);
+    EXPECT_TRUE(json["steady"].is_null());  // a closed loop has no steady part
+    EXPECT_TRUE(json["steady_state_s"].is_null());
     double parts = 0;
     for (const auto& [name, mean] : json["ttft_parts_s"].items()) parts += mean.get<double>();
     EXPECT_DOUBLE_EQ(parts, 12);

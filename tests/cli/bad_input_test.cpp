@@ -61,6 +61,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"ep_that_does_not_divide",
                 "parallelism: {prefill: {ep: 3}}\n",
                 {"parallelism.prefill.ep", "3"}},
+        Mistake{"slo_with_a_typo", "slo: tftt_s.mean=4\n", {"bad.yaml:2", "slo", "'ttft_s'"}},
         Mistake{"no_agents", "workload: {agents: 0}\n", {"bad.yaml:2", "workload.agents"}},
         Mistake{
             "word_for_a_number", "workload: {agents: many}\n", {"bad.yaml:2", "workload.agents"}},

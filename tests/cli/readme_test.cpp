@@ -33,5 +33,13 @@ TEST(Readme, ShowsWhatTheQuickStartPrints) {
         << "copy the new output into README.md";
 }
 
+TEST(Readme, ShowsWhatCapacityPrints) {
+    const Folder folder;
+    const Said said = run_program(folder, "capacity scenarios/quickstart.yaml --by agents");
+    ASSERT_EQ(said.exit, 0) << said.err;
+    EXPECT_EQ(block_after(text_of("README.md"), "--by agents` prints"), said.out)
+        << "copy the new output into README.md";
+}
+
 }  // namespace
 }  // namespace dualpath::test
