@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t most_samples = 8192;  // then every other one goes, and the period doubles
 constexpr std::size_t fewest_samples = 10;
-constexpr double standard_errors = 3, least_rise = 0.2, longest_wait_s = 5;
+constexpr double standard_errors = 3, least_rise = 0.2, longest_wait_s = 10;
 
 /// y = at_mean + slope * (x - mean_x), by least squares.
 struct Line {

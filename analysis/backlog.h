@@ -17,7 +17,7 @@ namespace dualpath {
 /// 2. the line rises by at least 20 % of its end over that half (a queue that grows linearly from
 /// an
 ///    idle start rises by 50 %, one that settles by ever less), and
-/// 3. at its end more wait than arrive in 5 s: by Little's law, a wait above 5 s.
+/// 3. at its end more wait than arrive in 10 s: by Little's law, a wait above 10 s.
 /// With fewer than 10 samples there it says no.
 class Backlog {
 public:
