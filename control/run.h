@@ -26,7 +26,11 @@ public:
     virtual void on_event(const TimedEvent& event, std::span<const Command> commands) = 0;
 };
 
-enum class RunEnd { complete, stopped };
+enum class RunEnd {
+    complete,
+    stranded,  ///< nothing is left that could happen, and yet requests have not ended
+    stopped
+};
 
 /// Runs until the world has nothing left or `stop` says so (asked before each event).
 RunEnd run(World& world, ControlPlane& control, RequestSource& source,
