@@ -117,6 +117,7 @@ public:
         windows_.emplace(std::vector<ResourceObserver*>{&*metrics_, &*folder_});
         world_.emplace(assembly_.layout, topology_, assembly_.model, sim_settings(scenario),
                        &*windows_);
+        world_->plan(scenario.faults);
     }
 
     RunEnd run(Progress& progress) {
@@ -198,6 +199,14 @@ int run_command(const std::vector<std::string>& arguments) {
                    scenario.seed.value, summary["events_hash"].get<std::string>());
     }
     if (end == RunEnd::complete) return done;
+    if (end == RunEnd::stranded) {
+        fmt::print(stderr,
+                   "dualpath: {} of {} requests were never served: nothing is left that could "
+                   "happen (are the engines they need lost for ever?); {} holds what was done\n",
+                   simulation.agents().requests_total() - simulation.agents().requests_done(),
+                   simulation.agents().requests_total(), options.out.string());
+        return check_failed;
+    }
     fmt::print(stderr, "dualpath: stopped by a signal; {} holds what was done until then\n",
                options.out.string());
     return stopped;

@@ -8,6 +8,9 @@
 #include "control/policies.h"
 #include "input/yaml_reader.h"
 #include "models/catalog.h"
+#include "models/topology.h"
+#include "scenarios/assembly.h"
+#include "scenarios/faults.h"
 
 namespace dualpath {
 namespace {
@@ -245,6 +248,10 @@ Scenario read_scenario(const YamlDocument& document, const std::filesystem::path
     if (const auto qos = root.optional_one_of("qos", qos_names)) s.qos = *qos == "lanes";
     s.collectives = root.optional_boolean("collectives").value_or(true);
     read_workload(root, s);
+    if (const auto faults = root.optional_list("faults"); !faults.empty()) {
+        const Layout layout = make_layout(s.shape);
+        s.faults = read_faults(faults, layout, Topology{layout, achievable(s)});
+    }
     root.finish();
     s.text = document.text();
     s.hash = 0xcbf29ce484222325U;
