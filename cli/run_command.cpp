@@ -111,6 +111,14 @@ int run_command(const std::vector<std::string>& arguments) {
                    options.out.string());
         return check_failed;
     }
+    if (end == RunEnd::stranded) {
+        fmt::print(stderr,
+                   "dualpath: {} of {} requests were never served: nothing is left that could "
+                   "happen (are the engines they need lost for ever?); {} holds what was done\n",
+                   simulation.agents().requests_total() - simulation.agents().requests_done(),
+                   simulation.agents().requests_total(), options.out.string());
+        return check_failed;
+    }
     fmt::print(stderr, "dualpath: stopped by a signal; {} holds what was done until then\n",
                options.out.string());
     return stopped;

@@ -58,6 +58,7 @@ Simulation::Simulation(const Scenario& scenario, std::vector<Trajectory> traject
     windows_.emplace(watching);
     world_.emplace(assembly_.layout, topology_, assembly_.model, sim_settings(scenario),
                    &*windows_);
+    world_->plan(scenario.faults);
 }
 
 RunEnd Simulation::run(Progress& progress, const std::function<bool()>& enough) {

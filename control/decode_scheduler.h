@@ -115,4 +115,23 @@ private:
     std::size_t next_ = 0;
 };
 
+/// Of the engines with the HBM the one with the fewest tokens; ties go to the first.
+class LeastLoadedDecode final : public DecodePolicy {
+public:
+    Scope scope() const override { return Scope::all_engines; }
+    void assign(std::span<DecodeCandidate> candidates, std::span<const DecodeDemand> waiting,
+                std::vector<std::size_t>& chosen) override {
+        for (const DecodeDemand& demand : waiting) {
+            DecodeCandidate* best = nullptr;
+            for (DecodeCandidate& e : candidates) {
+                if (e.free_hbm >= demand.hbm && (!best || e.load < best->load)) best = &e;
+            }
+            if (!best) return;
+            best->free_hbm -= demand.hbm;
+            best->load += demand.length;
+            chosen.push_back(static_cast<std::size_t>(best - candidates.data()));
+        }
+    }
+};
+
 }  // namespace dualpath

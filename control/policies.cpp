@@ -10,12 +10,14 @@ std::unique_ptr<PrefillPolicy> make_prefill_policy(const ControlSettings& s) {
         return std::make_unique<ClassedPrefill>(s.read_queue_limit, s.load_limit);
     }
     if (s.prefill_policy == "round_robin") return std::make_unique<RoundRobinPrefill>();
+    if (s.prefill_policy == "least_loaded") return std::make_unique<LeastLoadedPrefill>();
     CHECK(false, "the loader knows every prefill policy");
 }
 
 std::unique_ptr<DecodePolicy> make_decode_policy(const ControlSettings& s) {
     if (s.decode_policy == "dualpath") return std::make_unique<BalancedDecode>(s.decode_slack);
     if (s.decode_policy == "round_robin") return std::make_unique<RoundRobinDecode>();
+    if (s.decode_policy == "least_loaded") return std::make_unique<LeastLoadedDecode>();
     CHECK(false, "the loader knows every decode policy");
 }
 

@@ -13,8 +13,10 @@
 
 namespace dualpath {
 
-inline constexpr std::array<std::string_view, 2> prefill_policy_names{"dualpath", "round_robin"};
-inline constexpr std::array<std::string_view, 2> decode_policy_names{"dualpath", "round_robin"};
+inline constexpr std::array<std::string_view, 3> prefill_policy_names{"dualpath", "round_robin",
+                                                                      "least_loaded"};
+inline constexpr std::array<std::string_view, 3> decode_policy_names{"dualpath", "round_robin",
+                                                                     "least_loaded"};
 inline constexpr std::array<std::string_view, 3> read_path_names{"prefill_only", "shorter_queue",
                                                                  "round_robin"};
 

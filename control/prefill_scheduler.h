@@ -1,6 +1,7 @@
 // Choice of the prefill engine (paper 5.2).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -68,6 +69,20 @@ public:
 
 private:
     std::size_t next_ = 0;
+};
+
+/// The engine with the fewest tokens, on arrival and wherever it stands; ties go to the first. No
+/// limit holds a request back, and read queues do not count.
+class LeastLoadedPrefill final : public PrefillPolicy {
+public:
+    Scope scope() const override { return Scope::all_engines; }
+    std::optional<std::size_t> choose(std::span<const PrefillCandidate> candidates) override {
+        if (candidates.empty()) return std::nullopt;
+        const auto least = std::min_element(
+            candidates.begin(), candidates.end(),
+            [](const PrefillCandidate& a, const PrefillCandidate& b) { return a.load < b.load; });
+        return static_cast<std::size_t>(least - candidates.begin());
+    }
 };
 
 }  // namespace dualpath

@@ -11,10 +11,11 @@ RunEnd run(World& world, ControlPlane& control, RequestSource& source,
     std::vector<Command> commands;
     source.begin(arrivals);
     for (const Arrival& arrival : arrivals) world.submit(arrival);
+    std::size_t waiting = arrivals.size();
     Instant now{};
     while (!stop()) {
         const auto event = world.next();
-        if (!event) return RunEnd::complete;
+        if (!event) return waiting == 0 ? RunEnd::complete : RunEnd::stranded;
         CHECK(event->at >= now, "the clock never goes back");
         if (event->at > Instant{longest_run}) return RunEnd::too_long;
         now = event->at;
@@ -25,10 +26,12 @@ RunEnd run(World& world, ControlPlane& control, RequestSource& source,
         for (const Command& command : commands) {
             world.execute(command);
             if (const auto* end = std::get_if<RequestFinished>(&command)) {
+                --waiting;
                 source.on_finished(now, end->id, end->outcome, arrivals);
             }
         }
         for (const Arrival& arrival : arrivals) world.submit(arrival);
+        waiting += arrivals.size();
     }
     return RunEnd::stopped;
 }

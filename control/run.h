@@ -26,8 +26,9 @@ public:
     virtual void on_event(const TimedEvent& event, std::span<const Command> commands) = 0;
 };
 
-/// too_long: more than `longest_run` of run time, as when a rate of the scenario is absurdly low.
-enum class RunEnd { complete, stopped, too_long };
+/// stranded: nothing is left that could happen, and yet requests have not ended. too_long: more
+/// than `longest_run` of run time, as when a rate of the scenario is absurdly low.
+enum class RunEnd { complete, stopped, stranded, too_long };
 inline constexpr Duration longest_run = std::chrono::hours{30 * 24};
 
 /// Runs until the world has nothing left or `stop` says so (asked before each event).

@@ -8,6 +8,9 @@
 #include "control/policies.h"
 #include "input/yaml_reader.h"
 #include "models/catalog.h"
+#include "models/topology.h"
+#include "scenarios/assembly.h"
+#include "scenarios/faults.h"
 
 namespace dualpath {
 namespace {
@@ -246,6 +249,10 @@ Scenario read_scenario(const YamlDocument& document, const std::filesystem::path
     s.collectives = root.optional_boolean("collectives").value_or(true);
     read_workload(root, s);
     if (const auto slo = root.optional_value("slo")) s.slo = {slo->text(), slo->place()};
+    if (const auto faults = root.optional_list("faults"); !faults.empty()) {
+        const Layout layout = make_layout(s.shape);
+        s.faults = read_faults(faults, layout, Topology{layout, achievable(s)});
+    }
     root.finish();
     s.text = document.text();
     s.hash = 0xcbf29ce484222325U;

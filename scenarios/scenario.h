@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "control/settings.h"
 #include "models/calibration.h"
+#include "models/fault.h"
 #include "models/gpu.h"
 #include "models/layout.h"
 #include "models/llm.h"
@@ -63,6 +64,7 @@ struct Scenario {
     WorkloadSettings workload;
     TraceSource trace;
     SloText slo;
+    std::vector<Fault> faults;
 
     std::string text;              ///< the effective YAML: base files merged, --set applied
     std::string calibration_text;  ///< the effective calibration, as YAML

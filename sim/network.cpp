@@ -10,6 +10,7 @@
 namespace dualpath::sim {
 namespace {
 
+constexpr double most_background = 0.9;  // of a capacity: a steady load leaves room for flows
 constexpr double low_lane_share = 0.01;  // paper: about 99 % is kept for inference traffic
 // Events of one link closer than this are one; a flow that should end with another may miss it by a
 // rounding error.
@@ -30,12 +31,14 @@ Instant after_moving(double bytes, double rate, Instant now) {
 Network::Network(const std::vector<Resource>& resources, Lanes lanes) {
     for (const Resource& resource : resources) {
         high_link_.push_back(shares_.add_link(resource.capacity.value));
+        capacity_.push_back(resource.capacity.value);
         laned_.push_back(lanes == Lanes::two && has_lanes(resource.kind));
         if (laned_.back()) {
             const LinkIndex low = shares_.add_link(resource.capacity.value);
             shares_.pair_lanes(high_link_.back(), low, low_lane_share);
         }
     }
+    background_.resize(resources.size(), 0.0);
     grow_to_links();
 }
 
@@ -360,12 +363,20 @@ void Network::advance(Instant at, std::vector<FlowEvent>& events) {
 // ---- capacities and usage ---------------------------------------------------------------------
 
 void Network::set_background(ResourceId resource, BytesPerSecond rate, Instant now) {
-    shares_.set_background(high_link_[resource.index()], rate.value, now);
-    needs_settle_ = true;
+    background_[resource.index()] = rate.value;
+    apply_background(resource, now);
 }
 
 void Network::set_capacity(ResourceId resource, BytesPerSecond capacity, Instant now) {
+    capacity_[resource.index()] = capacity.value;
     shares_.set_capacity(high_link_[resource.index()], capacity.value, now);
+    apply_background(resource, now);
+}
+
+void Network::apply_background(ResourceId resource, Instant now) {
+    const std::size_t i = resource.index();
+    shares_.set_background(high_link_[i], std::min(background_[i], most_background * capacity_[i]),
+                           now);
     needs_settle_ = true;
 }
 

@@ -49,6 +49,8 @@ public:
     /// Appends what happens at `at`, which must be what next() gave.
     void advance(Instant at, std::vector<FlowEvent>& events);
 
+    /// A constant load of the high class. However much is wanted, flows keep a tenth of the present
+    /// capacity, also when that changes later.
     void set_background(ResourceId resource, BytesPerSecond rate, Instant now);
     void set_capacity(ResourceId resource, BytesPerSecond capacity, Instant now);
     FairShare::Usage usage(ResourceId resource, Instant now) const;
@@ -100,6 +102,7 @@ private:
     void fire(ClassIndex c, double clock, Instant now, std::vector<FlowEvent>& events);
     void end_flow(ClassIndex c, FlowIndex flow, Instant now);
     ClassIndex private_class(ClassIndex like, double cap);
+    void apply_background(ResourceId resource, Instant now);
     void heap_place(std::size_t at, LinkIndex link);
     void heap_restore(std::size_t at);
     void heap_remove(LinkIndex link);
@@ -108,6 +111,8 @@ private:
     FairShare shares_;
     std::vector<std::uint8_t> laned_;   ///< by ResourceId: has a second link for the low lane
     std::vector<LinkIndex> high_link_;  ///< by ResourceId
+    std::vector<double> capacity_;      ///< by ResourceId: of both lanes, now
+    std::vector<double> background_;    ///< by ResourceId: as wanted
     std::vector<Flow> flows_;
     std::vector<FlowIndex> free_flows_;
     std::vector<Progress> progress_;    ///< by ClassIndex

@@ -34,6 +34,7 @@ void SimWorld::submit(const Arrival& arrival) {
     const std::uint32_t slot = arrival.request.id.slot;
     if (requests_.size() <= slot) requests_.resize(slot + 1);
     requests_[slot] = {arrival, Tokens{0}, {}};
+    ++unfinished_;
     queue_.schedule(arrival.at + settings_.control_latency, {Internal::Kind::arrival, slot, 0});
 }
 
@@ -43,6 +44,18 @@ void SimWorld::schedule(Instant at, const Event& event) {
                     {Internal::Kind::outside, static_cast<std::uint32_t>(outside_.size() - 1), 0});
 }
 
+void SimWorld::plan(std::vector<Fault> faults) {
+    faults_ = Faults{std::move(faults)};
+    fault_turns_ahead_ = faults_.turns().size();
+    for (std::uint32_t i = 0; i < fault_turns_ahead_; ++i) {
+        queue_.schedule(faults_.turns()[i].at, {Internal::Kind::fault, i, 0});
+    }
+}
+
+bool SimWorld::nothing_planned() const {
+    return queue_.empty() || (unfinished_ == 0 && queue_.size() == fault_turns_ahead_);
+}
+
 void SimWorld::execute(const Command& command) {
     std::visit([this](const auto& c) { on(c); }, command);
 }
@@ -50,8 +63,9 @@ void SimWorld::execute(const Command& command) {
 std::optional<TimedEvent> SimWorld::next() {
     while (ready_.empty()) {
         start_flows();
-        const auto flow_at = network_.next(now_);
-        if (!flow_at && queue_.empty()) return std::nullopt;
+        auto flow_at = network_.next(now_);
+        if (flow_at == Instant::max()) flow_at.reset();  // not before the end of time
+        if (!flow_at && nothing_planned()) return std::nullopt;
         ++internal_events_;
         if (flow_at && (queue_.empty() || *flow_at <= queue_.top().at)) {
             close_windows_before(*flow_at);
@@ -82,6 +96,9 @@ void SimWorld::on_internal(const Internal& what) {
         case Internal::Kind::outside:
             outside(outside_[what.index]);
             break;
+        case Internal::Kind::fault:
+            turn_fault(faults_.turns()[what.index]);
+            break;
         case Internal::Kind::flow_start:
             if (transfers_[what.index].transfer.id.serial == what.serial &&
                 transfers_[what.index].state == SimTransfer::State::held) {
@@ -103,6 +120,14 @@ void SimWorld::outside(const Event& event) {
     } else if (const auto* back = std::get_if<EngineBack>(&event)) {
         report_fetches(layout_.engines[back->id.index()].expert_group);
     }
+}
+
+/// Engines go and come one by one, so that control has answered for each before the next.
+void SimWorld::turn_fault(const Faults::Turn& turn) {
+    --fault_turns_ahead_;
+    std::vector<Event> events;
+    faults_.apply(turn, topology_.resources(), network_, events);
+    for (const Event& event : events) schedule(now_, event);
 }
 
 void SimWorld::on(const SetTimer& command) {
@@ -281,14 +306,13 @@ void SimWorld::set_collective_rate(ExpertGroupId id, BytesPerSecond rate) {
         topology_
             .resources()[topology_.engine_resource(engines.front(), ResourceKind::cnic_tx).index()]
             .capacity.value;
-    const double wanted = std::min(rate.value, 0.9 * capacity);
-    if (wanted == g.collective_rate) return;
-    if (wanted > 0 && std::abs(wanted - g.collective_rate) < 0.02 * capacity) return;
-    g.collective_rate = wanted;
+    if (rate.value == g.collective_rate) return;
+    if (rate.value > 0 && std::abs(rate.value - g.collective_rate) < 0.02 * capacity) return;
+    g.collective_rate = rate.value;
     for (const EngineId engine : engines) {
         for (const auto kind : {ResourceKind::cnic_read, ResourceKind::cnic_write,
                                 ResourceKind::cnic_tx, ResourceKind::cnic_rx}) {
-            network_.set_background(topology_.engine_resource(engine, kind), {wanted}, now_);
+            network_.set_background(topology_.engine_resource(engine, kind), rate, now_);
         }
     }
 }

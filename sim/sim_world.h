@@ -11,6 +11,7 @@
 #include "models/topology.h"
 #include "sim/decode_batch.h"
 #include "sim/event_queue.h"
+#include "sim/faults.h"
 #include "sim/network.h"
 
 namespace dualpath::sim {
@@ -43,6 +44,8 @@ public:
 
     /// Makes something happen at `at`: an abort, a lost engine, new weights.
     void schedule(Instant at, const Event& event);
+    /// Once, before the run. Faults that lie ahead keep no run going whose requests have all ended.
+    void plan(std::vector<Fault> faults);
     /// Reports the last, partial window.
     void close_windows();
 
@@ -92,7 +95,14 @@ private:
         Instant since{};
     };
     struct Internal {
-        enum class Kind : std::uint8_t { arrival, step_end, timer, outside, flow_start } kind;
+        enum class Kind : std::uint8_t {
+            arrival,
+            step_end,
+            timer,
+            outside,
+            flow_start,
+            fault
+        } kind;
         std::uint32_t index;
         std::uint32_t serial;
     };
@@ -102,7 +112,7 @@ private:
     void on(const SetTimer& command);
     void on(const Cancel& command);
     void on(const AssignRequest&) {}
-    void on(const RequestFinished&) {}
+    void on(const RequestFinished&) { --unfinished_; }
 
     void start_prefill(const Step& step);
     void start_decode(const Step& step);
@@ -124,6 +134,8 @@ private:
     void on_flow(const FlowEvent& event);
     void on_internal(const Internal& what);
     void outside(const Event& event);
+    void turn_fault(const Faults::Turn& turn);
+    bool nothing_planned() const;
     PathIndex path(const Transfer& transfer);
     void report(const Event& event) { ready_.push_back({now_, event}); }
     /// Takes back what has happened but was not told yet; false where there is no such event.
@@ -156,6 +168,9 @@ private:
     std::vector<Group> groups_;
     std::vector<Gpu> gpus_;
     std::vector<Event> outside_;
+    Faults faults_;
+    std::size_t fault_turns_ahead_ = 0;
+    std::int64_t unfinished_ = 0;          ///< requests submitted and not ended
     std::vector<std::uint32_t> starting_;  ///< transfers to start before time moves on
     std::vector<std::pair<TransferId, std::uint32_t>> followers_;  ///< held behind a transfer
     std::deque<TimedEvent> ready_;

@@ -48,6 +48,19 @@ TEST(PrefillPolicy, RoundRobinGoesEngineAfterEngine) {
     EXPECT_EQ(policy.choose({}), std::nullopt);
 }
 
+// Each prompt adds to the load of the engine it got, which the caller does: here by hand.
+TEST(PrefillPolicy, LeastLoadedTakesFewestTokensWhateverTheReadQueue) {
+    LeastLoadedPrefill policy;
+    EXPECT_EQ(policy.scope(), PrefillPolicy::Scope::all_engines);
+    EXPECT_EQ(policy.choose(std::vector<PrefillCandidate>{{EngineId{0}, 9_tok, 0_tok},
+                                                          {EngineId{1}, 7_tok, 9999_tok},
+                                                          {EngineId{2}, 7_tok, 0_tok}}),
+              1u);
+    EXPECT_EQ(policy.choose(std::vector<PrefillCandidate>{{EngineId{0}, 9'000'000_tok, 0_tok}}),
+              0u);
+    EXPECT_EQ(policy.choose({}), std::nullopt);
+}
+
 std::vector<std::size_t> balanced(std::vector<DecodeCandidate> candidates,
                                   const std::vector<DecodeDemand>& waiting) {
     std::vector<std::size_t> chosen;
@@ -96,6 +109,29 @@ TEST(DecodePolicy, RoundRobinPassesOverFullEngines) {
     std::vector<std::size_t> chosen;
     RoundRobinDecode{}.assign(candidates, waiting, chosen);
     EXPECT_THAT(chosen, ElementsAre(0, 2, 0, 2));
+}
+
+// Loads 30, 10, 0; engine 2 has room for nothing. 15 tokens go to engine 1 (25), the next 15 there
+// too (40 > 30 only now), the third to engine 0 (45), the fourth to engine 1 (40 < 45).
+TEST(DecodePolicy, LeastLoadedTakesFewestTokensAmongThoseWithTheHbm) {
+    std::vector<DecodeCandidate> candidates{{EngineId{0}, 30_tok, 0, 100_B},
+                                            {EngineId{1}, 10_tok, 9, 100_B},
+                                            {EngineId{2}, 0_tok, 0, 9_B}};
+    const std::vector<DecodeDemand> waiting(4, {15_tok, 10_B});
+    std::vector<std::size_t> chosen;
+    LeastLoadedDecode policy;
+    EXPECT_EQ(policy.scope(), DecodePolicy::Scope::all_engines);
+    policy.assign(candidates, waiting, chosen);
+    EXPECT_THAT(chosen, ElementsAre(1, 1, 0, 1));
+}
+// 80 B fit nowhere: the head blocks the rest, and a tie goes to the first.
+TEST(DecodePolicy, LeastLoadedStopsAtTheHeadThatFitsNowhere) {
+    std::vector<DecodeCandidate> candidates{{EngineId{0}, 0_tok, 0, 50_B},
+                                            {EngineId{1}, 0_tok, 0, 50_B}};
+    const std::vector<DecodeDemand> waiting{{1_tok, 10_B}, {1_tok, 80_B}, {1_tok, 10_B}};
+    std::vector<std::size_t> chosen;
+    LeastLoadedDecode{}.assign(candidates, waiting, chosen);
+    EXPECT_THAT(chosen, ElementsAre(0));
 }
 
 TEST(ReadPath, ShorterQueueReadsAndATieStaysOnThePrefillSide) {
