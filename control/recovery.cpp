@@ -45,6 +45,7 @@ void DualPathControl::restart(Slot slot, Attempt attempt) {
     r = {.request = request,
          .stage = Stage::waiting_decode,
          .attempts = r.attempts,
+         .lost_at = r.lost_at,
          .weights = weights_};
     decode_queue_.push_front(slot);
     decode_due_ = true;
@@ -166,7 +167,10 @@ void DualPathControl::lose_group(ExpertGroupId id) {
             abort(slot);
         } else {
             if (r.stage == Stage::decoding) r.generated += Tokens{g.step - 1 - r.join_step};
-            restart(slot);
+            // A node goes engine by engine at one instant, and a request may move on to the next of
+            // them: that is one mishap.
+            const bool same = std::exchange(r.lost_at, now_) == now_;
+            restart(slot, same ? Attempt::again : Attempt::counts);
         }
     }
     for (const FetchGroupId fetch : facts_.layout.fetch_groups_of[id.index()]) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "control/messages.h"
@@ -47,6 +48,7 @@ struct RequestState {
     std::uint32_t sends = 0;  ///< transfers to the DE buffer not yet done
     std::uint32_t join_step = 0;
     int attempts = 0;
+    std::optional<Instant> lost_at;    ///< when an engine it was on was last lost
     Version weights = 0;               ///< its KV belongs to these
     Tokens prefill_load, decode_load;  ///< what it counts in tok_e of its PE and DE now
     Tokens reading;                    ///< what it counts in its reader's read_q now

@@ -96,6 +96,53 @@ TEST(Replay, FindsAnotherScheduler) {
     EXPECT_NE(said.err.find("event "), std::string::npos) << said.err;
 }
 
+// An SNIC at half rate for 50 s of 490: reads take longer, the same each time, and control replays
+// from its events alone. What decode engines hide of it need not reach the JCT.
+TEST(Faults, SlowTheRunAndReplay) {
+    const Folder folder;
+    const std::string quick = "run scenarios/quickstart.yaml --quiet --out ";
+    ASSERT_EQ(run_program(folder, quick + (folder / "whole").string()).exit, 0);
+    const std::string faults =
+        " --set 'faults=[{at: 10 s, until: 60 s, node: decode0, snic: 0.5}]'";
+    for (const char* name : {"a", "b"}) {
+        const Said said = run_program(folder, quick + (folder / name).string() + faults);
+        ASSERT_EQ(said.exit, 0) << said.err;
+    }
+    const json slow = summary_of(folder / "a"), whole = summary_of(folder / "whole");
+    EXPECT_GT(slow["ttft_parts_s"]["read"].get<double>(),
+              whole["ttft_parts_s"]["read"].get<double>());
+    EXPECT_GT(slow["ttft_s"]["mean"].get<double>(), whole["ttft_s"]["mean"].get<double>());
+    EXPECT_EQ(text_of(folder / "a" / "summary.json"), text_of(folder / "b" / "summary.json"));
+    const Said replayed = run_program(folder, "replay " + (folder / "a").string());
+    EXPECT_EQ(replayed.exit, 0) << replayed.err;
+}
+
+// Storage at a twentieth for 50 s holds everybody up: no less than a second of it shows in the JCT.
+TEST(Faults, SlowStorageDelaysTheEnd) {
+    const Folder folder;
+    const std::string quick = "run scenarios/quickstart.yaml --quiet --out ";
+    ASSERT_EQ(run_program(folder, quick + (folder / "whole").string()).exit, 0);
+    const Said said = run_program(folder, quick + (folder / "slow").string() +
+                                              " --set 'faults=[{at: 10 s, until: 60 s, "
+                                              "storage: 0.05}]'");
+    ASSERT_EQ(said.exit, 0) << said.err;
+    EXPECT_GT(summary_of(folder / "slow")["jct_s"].get<double>(),
+              summary_of(folder / "whole")["jct_s"].get<double>() + 1);
+}
+
+// With every decode engine gone for ever nobody can be served: the run says so and ends.
+TEST(Faults, RunThatNobodyCanServeEndsAndSaysSo) {
+    const Folder folder;
+    const Said said = run_program(
+        folder, "run scenarios/quickstart.yaml --quiet --out " + (folder / "r").string() +
+                    " --set 'faults=[{at: 10 s, node: decode0, lost: true}, "
+                    "{at: 20 s, node: decode1, lost: true}]'");
+    EXPECT_EQ(said.exit, 1);
+    EXPECT_NE(said.err.find("never served"), std::string::npos) << said.err;
+    EXPECT_FALSE(summary_of(folder / "r")["complete"].get<bool>());
+    EXPECT_EQ(run_program(folder, "replay " + (folder / "r").string()).exit, 0);
+}
+
 /// Starts a long run, waits until it has written something, and sends it a signal.
 int exit_after(const Folder& folder, int signal) {
     const pid_t child = fork();

@@ -386,6 +386,28 @@ TEST(Recovery, RequestFailsAfterItsLastAttempt) {
     EXPECT_TRUE(world.control().at_rest());
 }
 
+// One prefill and one decode node of two engines. The request moves from the first PE to the second
+// before it hears that this is gone too: one attempt of two, so it waits. A later loss is the
+// second.
+TEST(Recovery, NodeLostAtOneInstantIsOneMishap) {
+    ControlSettings settings = small_settings();
+    settings.prefill_policy = settings.decode_policy = "least_loaded";
+    settings.max_attempts = 2;
+    ScriptedWorld world{small_facts(small_shape(1, 1, 2)), settings};
+    world.fetch_all();
+    const Request request = first_turn(0, 50_tok);
+    world.arrive(request, 5);
+    ASSERT_TRUE(world.runs(ExpertGroupId{0}));
+    world.lose(EngineId{0});
+    world.lose(EngineId{1}, Duration{0});
+    EXPECT_EQ(world.assigned().size(), 2u) << "it was on both PEs";
+    EXPECT_EQ(world.outcome(request.id), std::nullopt);
+    world.bring_back(EngineId{0});
+    ASSERT_TRUE(world.runs(ExpertGroupId{0}));
+    world.lose(EngineId{0});
+    EXPECT_EQ(world.outcome(request.id), Outcome::failed);
+}
+
 TEST(Recovery, OldWeightsAreNoHit) {
     ScriptedWorld world{small_facts(small_shape(1, 1))};
     serve_up_to_writeback(world);

@@ -25,10 +25,11 @@ public:
         std::vector<Join> joins;
     };
 
+    static constexpr Duration later = std::chrono::microseconds{1};
     /// Tells control; keeps what it commands.
-    void tell(const Event& event) {
+    void tell(const Event& event, Duration after = later) {
         std::vector<Command> commands;
-        now_ += std::chrono::microseconds{1};
+        now_ += after;
         control_.handle(now_, event, commands);
         for (const Command& command : commands) {
             std::visit([this](const auto& c) { on(c); }, command);
@@ -82,11 +83,11 @@ public:
         }
     }
 
-    void lose(EngineId engine) {
+    void lose(EngineId engine, Duration after = later) {
         const ExpertGroupId group = layout_.engines[engine.index()].expert_group;
         steps_.erase(group);
         batches_[group].clear();
-        tell(EngineLost{engine});
+        tell(EngineLost{engine}, after);
     }
     void bring_back(EngineId engine) {
         tell(EngineBack{engine});
